@@ -1,0 +1,50 @@
+# `make help` lists the verbs. Every verb sets up what it needs on a fresh machine.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check format bench docs studio clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(VENV)/.ready: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --group test --group check
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+demo: $(VENV)/.ready ## A sensitive survey, released privately, from CSV to comparison
+	@$(BIN)/understudy demo
+
+test: check ## Everything that decides whether a change lands
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-slow: $(VENV)/.ready ## The strong, long versions of the privacy checks
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
+
+check: $(VENV)/.ready ## Format, lint, types, import contracts, house rules
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python scripts/house_rules.py
+
+format: $(VENV)/.ready ## Rewrite files in the house format
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.ready ## Run the benchmarks; they print ratios against peers and physical limits
+	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+docs: $(VENV)/.ready ## Check every page: links resolve, snippets run
+	@$(BIN)/python -m pytest -q tests/test_docs.py
+
+studio: $(VENV)/.ready ## Open the web studio
+	@$(BIN)/understudy studio
+
+clean: ## Remove what the other verbs made
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

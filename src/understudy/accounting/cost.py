@@ -1,0 +1,58 @@
+"""What an answer costs, in the currency its run was opened in.
+
+A run is pure, GDP or zCDP from its first charge to its last, so amounts of one currency simply add up: ε, μ² or ρ. What a threshold
+risks on top (δ) adds up beside it. Amounts are exact fractions; nothing here rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+
+class Currency(StrEnum):
+    """The measure of privacy loss a run adds up."""
+
+    PURE = "pure"
+    """ε of pure differential privacy."""
+
+    GDP = "gdp"
+    """μ² of Gaussian differential privacy (Dong, Roth, Su 2022); adaptive composition adds μ²."""
+
+    ZCDP = "zcdp"
+    """ρ of zero-concentrated differential privacy (Bun, Steinke 2016)."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An exact price.
+
+    >>> Cost(Currency.PURE, Fraction(1, 2)) + Cost(Currency.PURE, Fraction(1, 4))
+    Cost(currency=<Currency.PURE: 'pure'>, amount=Fraction(3, 4), delta=Fraction(0, 1))
+    """
+
+    currency: Currency
+    amount: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        assert self.amount >= 0, "a cost is never negative"
+        assert self.delta >= 0, "a cost is never negative"
+
+    def __add__(self, other: Cost) -> Cost:
+        assert self.currency is other.currency, "costs of two currencies do not add up"
+        return Cost(self.currency, self.amount + other.amount, self.delta + other.delta)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far one unit can move an integer vector: in one norm each, under the run's neighbour relation.
+
+    `l0` cells at most change, each by at most `linf`; `l1` and `l2_squared` bound the whole change. Exact numbers.
+    """
+
+    l1: Fraction
+    l2_squared: Fraction
+    l0: int = 1
+    linf: Fraction = Fraction(1)
