@@ -1,0 +1,6 @@
+"""What was released: cliques, linear maps, noisy integer values and their price."""
+
+from understudy.measurements.maps import AxisMap, Centring, Identity, Partition
+from understudy.measurements.measurement import Clique, Measurement, Measurements
+
+__all__ = ["AxisMap", "Centring", "Clique", "Identity", "Measurement", "Measurements", "Partition"]

@@ -1,0 +1,96 @@
+"""The schema: the public description of a table, and what in it is left to learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from understudy.errors import SchemaError
+from understudy.schema.codec import Codec, codec_of
+from understudy.schema.column import Column, Identifier
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """Whom the guarantee protects: the row, or an id with at most `max_rows` rows, enforced.
+
+    >>> Unit(id="patient", max_rows=5).noun
+    'patient'
+    """
+
+    id: str | None = None
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        if self.max_rows < 1:
+            raise SchemaError("unit: max_rows must be at least 1")
+        if self.id is None and self.max_rows != 1:
+            raise SchemaError("unit: max_rows needs an id column. Add `id`, or leave max_rows out")
+
+    @property
+    def noun(self) -> str:
+        """The unit in words."""
+        return "row" if self.id is None else self.id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """A table's public description.
+
+    `rows` is the number of rows where the owner declares it public (needed for `replace` neighbours). Iterating gives the names of
+    the columns that take part in a release.
+
+    >>> from understudy.schema.column import Boolean, Text
+    >>> list(Schema(columns=(Boolean(name="smoker"), Text(name="remarks"))))
+    ['smoker']
+    """
+
+    columns: tuple[Column, ...]
+    unit: Unit = Unit()
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        names = [c.name for c in self.columns]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise SchemaError(f'column "{twice[0]}" stands twice in the schema. Names must differ')
+        if self.unit.id is not None and self.unit.id not in names:
+            raise SchemaError(f'unit: the id column "{self.unit.id}" is not in the schema')
+        if self.unit.id is not None and not isinstance(self[self.unit.id], Identifier):
+            raise SchemaError(f'unit: the id column "{self.unit.id}" must have type identifier')
+        if self.rows is not None and self.rows < 0:
+            raise SchemaError("rows: a table cannot have fewer than 0 rows")
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(f'column "{name}" is not in the schema')
+
+    def __iter__(self) -> Iterator[str]:
+        return (c.name for c in self.columns if c.modelled)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name == n for n in self)
+
+    @property
+    def closed(self) -> bool:
+        """Whether every column of the release has a known domain."""
+        return all(self[name].closed for name in self)
+
+    @cached_property
+    def codecs(self) -> dict[str, Codec]:
+        """The codec of every column of the release; the schema must be closed."""
+        return {name: codec_of(self[name]) for name in self}
+
+    def sizes(self, clique: tuple[str, ...]) -> tuple[int, ...]:
+        """Number of codes of each column of a clique."""
+        return tuple(self.codecs[name].size for name in clique)
+
+    def with_column(self, column: Column) -> Schema:
+        """The same schema with one column described anew."""
+        return replace(self, columns=tuple(column if c.name == column.name else c for c in self.columns))

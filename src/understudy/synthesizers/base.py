@@ -1,0 +1,128 @@
+"""The contract of every synthesizer, and the narrow view of the curator it may use.
+
+Measuring spends and needs the curator. Estimating is pure: from the same measurements and generator comes the same model, so it can be
+repeated, resumed and tested without a single row. A synthesizer holds no row, no exact count and no path; it cannot leak by accident.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Currency
+from understudy.accounting.neighbours import Neighbours
+from understudy.measurements import AxisMap, Clique, Measurement, Measurements
+from understudy.models.model import Model
+from understudy.schema import Schema
+
+Progress = Callable[[str, float], None]
+"""Told a stage's name and how much of it is done, from 0 to 1."""
+
+
+def silent(stage: str, done: float) -> None:
+    """Progress nobody watches."""
+
+
+class Curator(Protocol):
+    """What a synthesizer may ask. Every method has a price; `share` is a part of the budget handed to the synthesizer."""
+
+    @property
+    def schema(self) -> Schema:
+        """The closed schema."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation the guarantee is about."""
+
+    @property
+    def currency(self) -> Currency:
+        """What the run adds up."""
+
+    @property
+    def known(self) -> Measurements:
+        """What discovery bought already; free to use."""
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, where it is public."""
+
+    @property
+    def left(self) -> Fraction:
+        """The share of the synthesizer's budget that is not spent yet."""
+
+    def measure(
+        self,
+        cliques: Sequence[Clique],
+        *,
+        share: Fraction | int,
+        weights: Sequence[float] | None = None,
+        maps: Sequence[tuple[AxisMap, ...]] | None = None,
+    ) -> Measurements:
+        """Noisy marginals, the share split by weight (equally by default)."""
+
+    def errors(self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int) -> Measurements:
+        """Noisy L1 distances between the true marginals and estimates of them."""
+
+    def choose(self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int, score: str) -> Clique:
+        """One clique, chosen privately by a score that lives in the curator's room."""
+
+    def values(self, clique: Clique, *, share: Fraction | int) -> Sparse:
+        """The combinations of these columns that are safely above zero, with noisy counts (needs δ)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """Cells of a large marginal that passed a stability threshold: codes (one row per cell), and their noisy counts.
+
+    `measurement` states law, scale and cost; `threshold` is the count a cell had to exceed; `total` is the noisy number of rows.
+    """
+
+    clique: Clique
+    codes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    threshold: int
+    total: Measurement
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The marginals that matter, with weights."""
+
+    cliques: tuple[Clique, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Awareness:
+    """What an algorithm adapts to: the taxonomy of McKenna, Mullins, Sheldon, Miklau, "AIM", 2022, Table 2."""
+
+    workload: bool
+    data: bool
+    budget: bool
+    efficiency: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesizer(ABC):
+    """Measure, then estimate."""
+
+    name: ClassVar[str]
+    aware: ClassVar[Awareness]
+
+    @abstractmethod
+    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
+        """Spend the budget on measurements."""
+
+    @abstractmethod
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> Model:
+        """Turn measurements into a model, without any data."""
+
+    def check(self, schema: Schema, *, delta: Fraction) -> None:
+        """Refuse, before anything is spent, what cannot work."""
