@@ -1,6 +1,16 @@
 """What was released: cliques, linear maps, noisy integer values and their price."""
 
 from understudy.measurements.maps import AxisMap, Centring, Identity, Partition
-from understudy.measurements.measurement import Clique, Measurement, Measurements
+from understudy.measurements.measurement import Clique, Distance, Measurement, Measurements, Sparse
 
-__all__ = ["AxisMap", "Centring", "Clique", "Identity", "Measurement", "Measurements", "Partition"]
+__all__ = [
+    "AxisMap",
+    "Centring",
+    "Clique",
+    "Distance",
+    "Identity",
+    "Measurement",
+    "Measurements",
+    "Partition",
+    "Sparse",
+]

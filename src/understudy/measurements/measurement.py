@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,13 +44,55 @@ class Measurement:
 
 
 @dataclass(frozen=True, eq=False)
+class Sparse:
+    """The cells of a large marginal that passed a stability threshold; those below it are not shown, nor is how many there were.
+
+    `codes` has one row per shown cell and one column per column of the clique; `values` are their noisy counts, all above `threshold`.
+    """
+
+    clique: Clique
+    codes: NDArray[np.int64]
+    values: NDArray[np.int64]
+    threshold: int
+    law: Law
+    scale: Fraction
+    cost: Cost
+
+    def __post_init__(self) -> None:
+        assert self.codes.shape == (len(self.values), len(self.clique)), "codes and values disagree"
+        assert self.values.dtype == np.int64, "a measurement holds integers"
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A noisy L1 distance between a true marginal and an estimate of it, in units of 1/`grid` rows."""
+
+    clique: Clique
+    value: int
+    grid: int
+    law: Law
+    scale: Fraction
+    cost: Cost
+
+    def __float__(self) -> float:
+        return self.value / self.grid
+
+
+@dataclass(frozen=True, eq=False)
 class Measurements(Sequence[Measurement]):
     """A list of measurements that can be asked whether a clique was bought already."""
 
     items: tuple[Measurement, ...] = ()
+    sparse: tuple[Sparse, ...] = ()
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
-        return self.items[index]
+    @overload
+    def __getitem__(self, index: int) -> Measurement: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Measurements: ...
+
+    def __getitem__(self, index: int | slice) -> Measurement | Measurements:
+        return Measurements(self.items[index]) if isinstance(index, slice) else self.items[index]
 
     def __len__(self) -> int:
         return len(self.items)
@@ -58,7 +101,7 @@ class Measurements(Sequence[Measurement]):
         return iter(self.items)
 
     def __add__(self, other: Measurements) -> Measurements:
-        return Measurements(self.items + other.items)
+        return Measurements(self.items + other.items, self.sparse + other.sparse)
 
     def __contains__(self, clique: object) -> bool:
         """Whether this clique was measured, its columns in any order, each cell on its own."""

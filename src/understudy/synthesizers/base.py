@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.measurements import AxisMap, Clique, Measurement, Measurements
+from understudy.measurements import AxisMap, Clique, Distance, Measurements
 from understudy.models.model import Model
 from understudy.schema import Schema
 
@@ -67,28 +67,16 @@ class Curator(Protocol):
     ) -> Measurements:
         """Noisy marginals, the share split by weight (equally by default)."""
 
-    def errors(self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int) -> Measurements:
+    def sparse(self, clique: Clique, *, share: Fraction | int) -> Measurements:
+        """The cells of a marginal too large to noise in full that are safely above zero, with noisy counts; needs δ."""
+
+    def errors(
+        self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
+    ) -> dict[Clique, Distance]:
         """Noisy L1 distances between the true marginals and estimates of them."""
 
     def choose(self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int, score: str) -> Clique:
         """One clique, chosen privately by a score that lives in the curator's room."""
-
-    def values(self, clique: Clique, *, share: Fraction | int) -> Sparse:
-        """The combinations of these columns that are safely above zero, with noisy counts (needs δ)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sparse:
-    """Cells of a large marginal that passed a stability threshold: codes (one row per cell), and their noisy counts.
-
-    `measurement` states law, scale and cost; `threshold` is the count a cell had to exceed; `total` is the noisy number of rows.
-    """
-
-    clique: Clique
-    codes: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    threshold: int
-    total: Measurement
 
 
 @dataclass(frozen=True)
@@ -124,5 +112,5 @@ class Synthesizer(ABC):
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> Model:
         """Turn measurements into a model, without any data."""
 
-    def check(self, schema: Schema, *, delta: Fraction) -> None:
-        """Refuse, before anything is spent, what cannot work."""
+    def check(self, schema: Schema, *, delta: Fraction) -> None:  # noqa: B027 - most synthesizers can always run
+        """Refuse, before anything is spent, what cannot work on this closed schema."""
