@@ -28,6 +28,16 @@ class Identity:
         """Length of the axis after the map."""
         return self.size
 
+    @property
+    def hit(self) -> int:
+        """The one entry of a cell's column that differs from the others; with `miss`, all that sensitivities need."""
+        return 1
+
+    @property
+    def miss(self) -> int:
+        """Every other entry of a cell's column."""
+        return 0
+
     def matrix(self) -> NDArray[np.int64]:
         """The map as a dense integer matrix, `out` × `size`."""
         return np.eye(self.size, dtype=np.int64)
@@ -56,6 +66,16 @@ class Partition:
         """Length of the axis after the map."""
         return max(self.bins) + 1
 
+    @property
+    def hit(self) -> int:
+        """The one entry of a cell's column that differs from the others; with `miss`, all that sensitivities need."""
+        return 1
+
+    @property
+    def miss(self) -> int:
+        """Every other entry of a cell's column."""
+        return 0
+
     def matrix(self) -> NDArray[np.int64]:
         """The map as a dense integer matrix, `out` × `size`."""
         dense = np.zeros((self.out, self.size), np.int64)
@@ -77,6 +97,16 @@ class Centring:
     def out(self) -> int:
         """Length of the axis after the map."""
         return self.size
+
+    @property
+    def hit(self) -> int:
+        """The one entry of a cell's column that differs from the others; with `miss`, all that sensitivities need."""
+        return self.size - 1
+
+    @property
+    def miss(self) -> int:
+        """Every other entry of a cell's column."""
+        return -1
 
     def matrix(self) -> NDArray[np.int64]:
         """The map as a dense integer matrix, `out` × `size`."""
