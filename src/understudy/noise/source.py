@@ -1,0 +1,98 @@
+"""Where random bits come from: the operating system, and nowhere else.
+
+`OS` reads os.urandom afresh for every request. It keeps no buffer and no state, so there is nothing to seed, nothing a
+forked worker could inherit and nothing to rewind. Code that needs chosen bits (tests of refinement) passes its own `Source`.
+
+`Uniform` is a real number drawn uniformly from [0, 1), of which only as many bits exist as some comparison has needed. It
+is what makes the samplers exact: a comparison with an irrational number is never rounded, it asks for more bits
+(docs/proofs/noise.md, lemma 1).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bounds = tuple[int, int]
+"""Integers (lo, hi) with lo ≤ value · 2^bits ≤ hi, for a precision `bits` the caller knows."""
+
+STEP = 64
+"""Bits added to a `Uniform` each time a comparison is undecided."""
+
+
+class Source(Protocol):
+    """Independent fair bits."""
+
+    def words(self, n: int) -> NDArray[np.uint64]:
+        """`n` words of 64 fair bits."""
+        ...
+
+    def bits(self, n: int) -> int:
+        """An integer made of `n` fair bits."""
+        ...
+
+
+class OperatingSystem:
+    """Fair bits from the operating system's cryptographic generator, unbuffered.
+
+    >>> OS.words(3).shape
+    (3,)
+    >>> 0 <= OS.bits(7) < 128
+    True
+    """
+
+    def words(self, n: int) -> NDArray[np.uint64]:
+        """`n` words of 64 fair bits."""
+        return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+
+    def bits(self, n: int) -> int:
+        """An integer made of `n` fair bits."""
+        return int.from_bytes(os.urandom((n + 7) // 8), "little") & ((1 << n) - 1)
+
+
+OS: Source = OperatingSystem()
+"""The source everything uses unless a test passes another."""
+
+
+@dataclass
+class Uniform:
+    """A uniform real number U in [0, 1), known so far to lie in [prefix, prefix + 1) / 2^count."""
+
+    source: Source
+    prefix: int = 0
+    count: int = 0
+
+    def below(self, bounds: Callable[[int], Bounds]) -> bool:
+        """Whether U < p, where `bounds(b)` encloses p · 2^b ever more tightly as b grows. Exact; ends with probability one.
+
+        >>> chance = sum(Uniform(OS).below(lambda bits: ((1 << bits) // 3, (1 << bits) // 3 + 1)) for _ in range(1000))
+        >>> 200 < chance < 470
+        True
+        """
+        while True:
+            guard = 8
+            lo, hi = bounds(self.count + guard)
+            if (self.prefix + 1) << guard <= lo:
+                return True
+            if self.prefix << guard >= hi:
+                return False
+            self.prefix = self.prefix << STEP | self.source.bits(STEP)
+            self.count += STEP
+
+
+def below(n: int, source: Source = OS) -> int:
+    """A uniform integer in 0..n-1, by rejection.
+
+    >>> below(1)
+    0
+    """
+    assert n > 0, "nothing to draw from"
+    width = (n - 1).bit_length()
+    while (drawn := source.bits(width)) >= n:
+        pass
+    return drawn

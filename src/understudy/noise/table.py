@@ -1,0 +1,161 @@
+"""The exact table sampler: one look-up per draw, and more bits for the draws a look-up cannot decide.
+
+A draw is X = min{k : U < F(k)} for a uniform real U. The table holds, for every k that matters, two integers between which
+⌊F(k)·2^64⌋ is proven to lie (they nearly always coincide; an entry where they do not is soft). The first 64 bits u of U
+settle the draw unless u lies on an entry, that is between its two integers. The lowest entry reaches down to 0 and the
+highest up to 2^64 - 1, so the far tails lie on an entry and nothing is cut off. An unsettled draw goes to `refine`, which
+adds bits to U and precision to F until they part.
+
+Hence the result has exactly the stated law, given fair bits. Proof: docs/proofs/noise.md, theorem 1. The chance of refining
+is about entries · 2^-64 a draw: it costs no time, and leaving it out would cost exactness.
+
+The 64 bits are read as 16 and 48: most of the 65 536 values of the first 16 lie between two entries and need no search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.law import Law
+from understudy.noise.source import OS, Bounds, Source, Uniform
+from understudy.noise.tails import WORD, Tails, tails
+
+PRECISION = 160
+"""Bits to which distribution functions are enclosed when a table is built."""
+
+TABLE_LIMIT = 10_000
+"""Largest scale a table is built for (a second and 14 MB there); above it, laws.py draws in other exact ways."""
+
+HEAD = 16
+CHUNK = 1 << 16
+TOP = (1 << WORD) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Where F(first), F(first + 1), ... lie among the 2^64 words: ⌊F·2^64⌋ is in [low, high]."""
+
+    tails: Tails
+    first: int
+    low: NDArray[np.uint64]
+    high: NDArray[np.uint64]
+    guide: NDArray[Any]
+    """For each 16-bit head the noise it stands for, or `undecided`."""
+
+    @property
+    def undecided(self) -> int:
+        """The mark of a head that needs more bits."""
+        return int(np.iinfo(self.guide.dtype).min)
+
+    @property
+    def soft(self) -> int:
+        """How many entries are not known to the last bit."""
+        return int(np.count_nonzero(self.low != self.high))
+
+    def draw(self, n: int, source: Source = OS) -> NDArray[np.int64]:
+        """`n` independent draws."""
+        out = np.empty(n, dtype=np.int64)
+        for start in range(0, n, CHUNK):
+            size = min(CHUNK, n - start)
+            heads = source.words((size + 3) // 4).view(np.uint16)[:size]
+            found = self.guide.take(heads)
+            out[start : start + size] = found
+            more = np.flatnonzero(found == self.undecided)
+            if more.size:
+                out[start + more] = self._search(heads[more], source)
+        return out
+
+    def _search(self, heads: NDArray[np.uint16], source: Source) -> NDArray[np.int64]:
+        rest = source.words(heads.size) >> np.uint64(HEAD)
+        u = heads.astype(np.uint64) << np.uint64(WORD - HEAD) | rest
+        at = np.searchsorted(self.high, u, side="left")
+        drawn = at.astype(np.int64) + self.first
+        for i in np.flatnonzero(self.low[at] <= u):
+            start = Uniform(source, prefix=int(u[i]), count=WORD)
+            drawn[i] = refine(self.tails, start, int(drawn[i]))
+        return drawn
+
+
+def refine(law: Tails, u: Uniform, guess: int) -> int:
+    """min{k : U < F(k)}, by comparisons that read as many bits of U as they need; `guess` only says where to look first."""
+
+    def reached(k: int) -> bool:
+        return u.below(lambda bits: cdf(law, k, bits))
+
+    step = 1
+    if reached(guess):
+        high = guess
+        while reached(high - step):
+            high -= step
+            step *= 2
+        low = high - step
+    else:
+        low = guess
+        while not reached(low + step):
+            low += step
+            step *= 2
+        high = low + step
+    while high - low > 1:  # U ≥ F(low) and U < F(high)
+        middle = (low + high) // 2
+        if reached(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def cdf(law: Tails, k: int, bits: int) -> Bounds:
+    """Encloses F(k) · 2^bits, for any integer k."""
+    if k < 0:
+        return law.tail(-k - 1, bits)
+    lo, hi = law.tail(k, bits)
+    return (1 << bits) - hi, (1 << bits) - lo
+
+
+def build(law: Tails, precision: int = PRECISION) -> Table:
+    """The table of one law at one scale.
+
+    >>> table = build(tails(Law.DISCRETE_LAPLACE, Fraction(2)))
+    >>> table.first, table.low.size, table.soft
+    (-88, 176, 0)
+    """
+    bounds = law.run(precision)
+    shift = precision - WORD
+    one = 1 << precision
+    left_low = [lo >> shift for lo, _ in reversed(bounds)]
+    left_high = [min(hi >> shift, TOP) for _, hi in reversed(bounds)]
+    right_low = [max(one - hi, 0) >> shift for _, hi in bounds]
+    right_high = [min(one - lo >> shift, TOP) for lo, _ in bounds]
+    # F does not decrease: a lower bound holds for all later entries too, an upper bound for all earlier ones.
+    low = np.maximum.accumulate(np.array(left_low + right_low, dtype=np.uint64))
+    high = np.minimum.accumulate(np.array(left_high + right_high, dtype=np.uint64)[::-1])[::-1].copy()
+    assert low[0] == 0, "the far left tail must lie on an entry"
+    assert high[-1] == TOP, "the far right tail must lie on an entry"
+    if np.array_equal(low, high):
+        high = low  # no soft entry: one array serves as both
+    first = -len(bounds)
+    return Table(tails=law, first=first, low=low, high=high, guide=_guide(first, low, high))
+
+
+def _guide(first: int, low: NDArray[np.uint64], high: NDArray[np.uint64]) -> NDArray[Any]:
+    """The noise for each head, where all 2^48 words that begin with it agree and none lies on an entry."""
+    starts = np.arange(1 << HEAD, dtype=np.uint64) << np.uint64(WORD - HEAD)
+    ends = starts + np.uint64((1 << WORD - HEAD) - 1)
+    at = np.searchsorted(high, starts, side="left")
+    settled = low[at] > ends
+    values = at + first
+    narrow = not settled.any() or int(np.abs(values[settled]).max()) < 1 << 15
+    dtype = np.int16 if narrow else np.int32
+    return np.where(settled, values, np.iinfo(dtype).min).astype(dtype)
+
+
+@lru_cache(maxsize=32)
+def table(law: Law, scale: Fraction) -> Table:
+    """The table of `law` at `scale`, kept for the next call. Tables hold nothing private and no randomness."""
+    return build(tails(law, scale))
