@@ -1,0 +1,107 @@
+"""Check that a ledger adds up: every digest, every total, every stored answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable
+from fractions import Fraction
+
+from understudy.accounting.chain import GENESIS, Entry
+from understudy.accounting.ledgerfile import FORMAT, TABLES, LedgerFile, entries
+from understudy.errors import LedgerTampered
+
+
+def audit(file: LedgerFile, *, anchor: str | None = None) -> None:
+    """Raise LedgerTampered, naming the entry, unless everything follows; with an anchor, unless that digest is still in the chain."""
+    name = file.path.name
+
+    def found(what: str) -> LedgerTampered:
+        return LedgerTampered(f"{name}: {what}. Restore it from a copy and compare its last digest. Nothing was spent.")
+
+    with file.reading() as connection:
+        try:
+            (sound,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        except sqlite3.DatabaseError:
+            sound = ""
+        if sound != "ok":
+            raise found("the file is damaged")
+        shape = {
+            row[0]: row[1] for row in connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        }
+        if shape != TABLES:
+            raise found("the tables are not those of a ledger")
+        account = _account(connection)
+        if account is None:
+            raise found("the account does not hold exactly one line")
+        try:
+            chain = list(entries(connection))
+            seen = _chain(chain, account, found)
+            _answers(connection, chain, found)
+        except (TypeError, KeyError, AssertionError, ValueError, ArithmeticError, json.JSONDecodeError) as error:
+            if isinstance(error, LedgerTampered):
+                raise
+            raise found("an entry holds something no entry can hold") from None
+    if anchor is not None and anchor not in seen:
+        raise found(f"no entry has the digest {anchor[:12]}…, so the file was put back to an older state or replaced")
+
+
+def _account(connection: sqlite3.Connection) -> dict[str, object] | None:
+    cursor = connection.execute("SELECT * FROM account")
+    rows = cursor.fetchall()
+    return dict(zip((column[0] for column in cursor.description), rows[0], strict=True)) if len(rows) == 1 else None
+
+
+def _chain(chain: list[Entry], account: dict[str, object], found: Callable[[str], LedgerTampered]) -> set[str]:
+    """The chain and its totals; returns every digest in it."""
+    previous, spent_epsilon, spent_delta, seen = GENESIS, 0, 0, set()
+    runs: dict[str, list[Fraction]] = {}
+    for expected, entry in enumerate(chain, 1):
+        if entry.number != expected:
+            raise found(f"entry {expected} is missing")
+        if entry.previous != previous or entry.seal() != entry.digest:
+            raise found(f"entry {expected} was changed or does not follow from the one before it")
+        previous = entry.digest
+        seen.add(previous)
+        spent_epsilon, spent_delta = spent_epsilon + entry.epsilon, spent_delta + entry.delta
+        facts = entry.facts
+        if entry.kind == "reserve":
+            runs[entry.run] = [Fraction(0), Fraction(str(facts["total"]))]
+        elif entry.kind == "charge":
+            spent, total = runs[entry.run]
+            stated = Fraction(str(facts["run_spent"]))
+            if not spent + Fraction(str(facts["amount"])) <= stated <= total:
+                raise found(f"entry {expected} charges its run other than it says")
+            runs[entry.run][0] = stated
+    if not chain or len(chain) != account["entries"] or previous != account["head"]:
+        raise found(f"entry {len(chain)} is not the last one written")
+    if (spent_epsilon, spent_delta) != (account["spent_epsilon"], account["spent_delta"]):
+        raise found(f"the total does not equal the sum of entries 1 to {len(chain)}")
+    opened = chain[0].facts
+    header = {name: account[name] for name in ("dataset", "neighbours", "unit", "cap_epsilon", "cap_delta")}
+    if chain[0].kind != "open" or opened != {**header, "format": FORMAT}:
+        raise found("entry 1 opened another account than this one")
+    return seen
+
+
+def _answers(connection: sqlite3.Connection, chain: list[Entry], found: Callable[[str], LedgerTampered]) -> None:
+    """Every stored answer is the one its entry describes, and was charged before."""
+    charged: set[tuple[str, int | None, object]] = set()
+    described: dict[tuple[str, int | None], tuple[int, object, object]] = {}
+    for entry in chain:
+        facts = entry.facts
+        if entry.kind == "charge":
+            charged.add((entry.run, entry.step, facts["request"]))
+        elif entry.kind == "answer":
+            if (entry.run, entry.step, facts["request"]) not in charged:
+                raise found(f"entry {entry.number} stores an answer that was never charged")
+            described[entry.run, entry.step] = (entry.number, facts["request"], facts["payload"])
+    for run, step, request, payload in connection.execute("SELECT run, step, request, payload FROM answer"):
+        number, asked, digest = described.pop((run, step), (0, None, None))
+        if asked != request or digest != hashlib.sha256(payload).hexdigest():
+            raise found(
+                f"the answer of entry {number} was changed" if number else "an answer is stored that no entry describes"
+            )
+    if described:
+        raise found(f"the answer of entry {min(number for number, _, _ in described.values())} is missing")

@@ -1,0 +1,183 @@
+"""What an owner is willing to spend: an ε and a δ, as exact numbers.
+
+A float means the decimal a person typed: 0.1 is one tenth, not the nearest binary fraction. Everything that is no budget at all is
+refused here, in one line, before any data is opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+
+from understudy.accounting.cost import Currency
+from understudy.errors import InvalidBudget
+
+DEFAULT_DELTA = Fraction(1, 10**9)
+"""δ when none is given: one in a thousand million, whatever the table holds. A δ computed from the number of rows would say that number."""
+
+Number = int | float | str | Decimal | Fraction
+"""What a budget may be written as."""
+
+_RATIO = re.compile(r"[+-]?[0-9]{1,300}/[0-9]{1,300}", re.ASCII)
+_MAGNITUDE = 300  # decimal digits on either side of the point; keeps "1e999999999" from filling memory
+
+
+def exact(value: object) -> Fraction:
+    """The exact number somebody wrote, or ValueError.
+
+    >>> exact(0.1), exact("1e-9"), exact("1/3")
+    (Fraction(1, 10), Fraction(1, 1000000000), Fraction(1, 3))
+    """
+    if isinstance(value, bool):
+        raise ValueError("a truth value is no number")
+    if isinstance(value, Rational):  # int, Fraction and numpy's integers
+        return Fraction(int(value)) if isinstance(value, Integral) else Fraction(value)
+    if isinstance(value, float):
+        value = float.__repr__(value)  # numpy's float64 is a float with another repr
+    elif isinstance(value, Real):
+        value = str(value)
+    if isinstance(value, str):
+        value = value.strip()
+        if _RATIO.fullmatch(value):
+            top, bottom = value.split("/")
+            if int(bottom) == 0:
+                raise ValueError("division by zero")
+            return Fraction(int(top), int(bottom))
+        try:
+            value = Decimal(value)
+        except InvalidOperation:
+            raise ValueError("not a number") from None
+    if not isinstance(value, Decimal):
+        raise ValueError("not a number")
+    if not value.is_finite() or abs(value.adjusted()) > _MAGNITUDE or len(value.as_tuple().digits) > 2 * _MAGNITUDE:
+        raise ValueError("not a finite number of ordinary size")
+    return Fraction(value)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An (ε, δ) that somebody is willing to spend on one run, or in all.
+
+    >>> Budget.of(0.5)
+    Budget(epsilon=Fraction(1, 2), delta=Fraction(1, 1000000000))
+    >>> Budget.of("nan")
+    Traceback (most recent call last):
+    understudy.errors.InvalidBudget: ε must be a number above 0, such as 1 or 0.5, not 'nan'. Nothing was spent.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _epsilon(self.epsilon))
+        object.__setattr__(self, "delta", _delta(self.delta))
+
+    @classmethod
+    def of(cls, epsilon: object, delta: object = None) -> Budget:
+        """The budget somebody wrote, with `DEFAULT_DELTA` when no δ was written."""
+        return cls(_epsilon(epsilon), DEFAULT_DELTA if delta is None else _delta(delta))
+
+    @property
+    def currency(self) -> Currency:
+        """What a run on this budget adds up unless told otherwise: GDP where there is a δ, pure ε where there is none."""
+        return Currency.GDP if self.delta > 0 else Currency.PURE
+
+    def split(self, *weights: Number) -> tuple[Budget, ...]:
+        """This budget in parts, in proportion to the weights; the parts add up to the whole exactly.
+
+        >>> [str(part.epsilon) for part in Budget.of(1, 0).split(1, 2, 3)]
+        ['1/6', '1/3', '1/2']
+        """
+        epsilons, deltas = weighted(self.epsilon, weights), weighted(self.delta, weights)
+        return tuple(Budget(e, d) for e, d in zip(epsilons, deltas, strict=True))
+
+    def __str__(self) -> str:
+        return f"ε = {spell(self.epsilon)}, δ = {spell(self.delta)}"
+
+
+def uniform(total: Fraction, parts: int) -> tuple[Fraction, ...]:
+    """`total` in equal parts that add up to it exactly.
+
+    >>> sum(uniform(Fraction(1), 3))
+    Fraction(1, 1)
+    """
+    if parts < 1:
+        raise InvalidBudget(f"A budget splits into at least one part, not {parts}. Nothing was spent.")
+    return (total / parts,) * parts
+
+
+def weighted(total: Fraction, weights: Sequence[Number]) -> tuple[Fraction, ...]:
+    """`total` in proportion to positive weights; the parts add up to it exactly.
+
+    >>> weighted(Fraction(1), [1, 3])
+    (Fraction(1, 4), Fraction(3, 4))
+    """
+    try:
+        shares = [exact(w) for w in weights]
+    except ValueError:
+        shares = []
+    if not shares or min(shares) <= 0:
+        raise InvalidBudget("A budget splits by weights that are numbers above 0, at least one. Nothing was spent.")
+    return tuple(total * share / sum(shares) for share in shares)
+
+
+def spell(value: Fraction) -> str:
+    """A number as a person writes it: two decimals or as many as it needs, powers of ten when it is tiny.
+
+    >>> spell(Fraction(1, 2)), spell(Fraction(1, 3)), spell(Fraction(1, 10**9)), spell(Fraction(0))
+    ('0.50', '0.3333', '1e-9', '0')
+    """
+    if value == 0:
+        return "0"
+    if value < Fraction(1, 1000):
+        mantissa, exponent = f"{float(value):.3e}".split("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    places = f"{float(value):.4f}"
+    return places[:-2] if places.endswith("00") else places.rstrip("0")
+
+
+def spell_apart(asked: Fraction, left: Fraction) -> tuple[str, str]:
+    """A price and what is left of a purse that cannot pay it, with enough digits to see that they differ.
+
+    >>> spell_apart(Fraction(1, 2), Fraction(1, 5)), spell_apart(Fraction(333334, 10**6), Fraction(333333, 10**6))
+    (('0.50', '0.20'), ('0.333334', '0.333333'))
+    """
+    first, second = spell(asked), spell(left)
+    digits = 5
+    while first == second and digits < 18:
+        digits += 1
+        first, second = f"{float(asked):.{digits}g}", f"{float(left):.{digits}g}"
+    return (first, second) if first != second else (f"a little over {first}", second)
+
+
+def _epsilon(value: object) -> Fraction:
+    try:
+        epsilon = exact(value)
+    except ValueError:
+        epsilon = Fraction(0)
+    if epsilon <= 0:
+        raise InvalidBudget(f"ε must be a number above 0, such as 1 or 0.5, not {_quote(value)}. Nothing was spent.")
+    return epsilon
+
+
+def _delta(value: object) -> Fraction:
+    try:
+        delta = exact(value)
+    except ValueError:
+        delta = Fraction(-1)
+    if not 0 <= delta < 1:
+        raise InvalidBudget(
+            f"δ must be a number from 0 to below 1, such as 1e-9, not {_quote(value)}. Nothing was spent."
+        )
+    return delta
+
+
+def _quote(value: object) -> str:
+    """The rejected budget, short enough for one line."""
+    shown = str(value) if isinstance(value, int | float | Decimal | Fraction) else repr(value)
+    shown = " ".join(shown.split())
+    return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -1,0 +1,253 @@
+"""From (ε, δ) to the currency of a run and back.
+
+GDP (Dong, Roth, Su, "Gaussian differential privacy", 2022, Cor. 2.13): a μ-GDP mechanism is (ε, δ)-private exactly for
+
+    δ(ε; μ) = Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2).
+
+Written with x = ε/μ − μ/2 and y = ε/μ + μ/2 this is φ(x)·(h(x) − h(y)), h the Mills ratio, because e^ε φ(y) = φ(x).
+For μ ≤ 1 the difference is integrated, h′(t) = t·h(t) − 1, so that nothing cancels.
+
+zCDP (Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020, Prop. 12): ρ-zCDP is (ε, δ)-private for
+
+    δ(ε; ρ) = min over α > 1 of exp((α−1)(αρ−ε)) · (1−1/α)^α / (α−1).
+
+Every α proves something, so a badly found minimum costs budget and never privacy.
+
+Rounding. The formulas are evaluated in double precision, with a relative error far below `MARGIN`
+(tests/accounting/test_conversion.py checks this with 60-digit arithmetic). What a run may spend is rounded down by
+`MARGIN`, what it has spent is rounded up by it. A δ above one half is read as one half, which is on the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Currency
+from understudy.errors import InvalidBudget
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MARGIN = Fraction(1, 10**9)
+"""Relative safety margin on every converted number, well above the worst error seen against 60-digit arithmetic."""
+
+MOST = 10**6
+"""Largest ε, μ² or ρ that is converted; beyond it nothing is being protected."""
+
+_GRID = 10**12  # converted ε are rounded up to this many parts of one
+_LEAST, _HALVINGS = 1e-300, 200  # where geometric bisection starts; more halvings than double precision can use
+
+
+def mu_squared_for(budget: Budget) -> Fraction:
+    """The largest Σμ² that a run on this budget may reach, rounded down.
+
+    >>> f"{float(mu_squared_for(Budget.of(1, 1e-9))) / 2:.6f}"
+    '0.016557'
+    """
+    epsilon, target = _convertible(budget.epsilon), _log_delta(budget.delta)
+    high = 40 + math.sqrt(1600 + 2 * epsilon)  # there x = −40 and δ is 1 to double precision
+    mu = _last(lambda mu: _log_delta_gdp(mu, epsilon) <= target, high)
+    return Fraction(mu) ** 2 * (1 - MARGIN)
+
+
+def rho_for(budget: Budget) -> Fraction:
+    """The largest ρ that a run on this budget may reach, rounded down.
+
+    >>> f"{float(rho_for(Budget.of(1, 1e-9))):.6f}"
+    '0.014973'
+    """
+    epsilon, target = _convertible(budget.epsilon), _log_delta(budget.delta)
+    high = epsilon + 40  # the order that minimises δ is then at most 3/2 and δ above one half
+    return Fraction(_last(lambda rho: _log_delta_zcdp(rho, epsilon) <= target, high)) * (1 - MARGIN)
+
+
+def total_for(budget: Budget, currency: Currency | None = None) -> Fraction:
+    """How much of its currency a run on this budget may spend, rounded down.
+
+    >>> total_for(Budget.of(1, 0))
+    Fraction(1, 1)
+    """
+    match currency or budget.currency:
+        case Currency.PURE:
+            return budget.epsilon
+        case Currency.GDP:
+            return mu_squared_for(budget)
+        case Currency.ZCDP:
+            return rho_for(budget)
+
+
+def epsilon_of_gdp(mu_squared: Fraction, delta: Fraction) -> Fraction:
+    """The smallest ε that a run of Σμ² guarantees at this δ, rounded up.
+
+    >>> f"{float(epsilon_of_gdp(2 * Fraction('2.5562'), Fraction(1, 10**10))):.4f}"
+    '16.4651'
+    """
+    target = _log_delta(delta)
+    if mu_squared <= 0:
+        return Fraction(0)
+    mu = math.sqrt(_convertible(mu_squared))
+    high = mu * (mu / 2 + math.sqrt(-2 * target) + 1)  # x = √(2 ln 1/δ) + 1, and δ(ε; μ) ≤ Φ(−x) ≤ exp(−x²/2)
+    return _up(_last(lambda epsilon: _log_delta_gdp(mu, epsilon) > target, high))
+
+
+def epsilon_of_zcdp(rho: Fraction, delta: Fraction) -> Fraction:
+    """The smallest ε that ρ-zCDP guarantees at this δ, rounded up.
+
+    >>> f"{float(epsilon_of_zcdp(Fraction('2.5562'), Fraction(1, 10**10))):.4f}"
+    '17.1435'
+    """
+    target = _log_delta(delta)
+    if rho <= 0:
+        return Fraction(0)
+    r = _convertible(rho)
+    high = r + 2 * math.sqrt(-r * target)  # Bun and Steinke 2016, Prop. 1.3: always enough
+    return _up(_last(lambda epsilon: _log_delta_zcdp(r, epsilon) > target, 2 * high))
+
+
+def epsilon_of(currency: Currency, amount: Fraction, delta: Fraction) -> Fraction:
+    """ε of what a run has spent in its currency, at this δ, rounded up.
+
+    >>> epsilon_of(Currency.PURE, Fraction(1, 2), Fraction(0))
+    Fraction(1, 2)
+    """
+    match currency:
+        case Currency.PURE:
+            return amount
+        case Currency.GDP:
+            return epsilon_of_gdp(amount, delta)
+        case Currency.ZCDP:
+            return epsilon_of_zcdp(amount, delta)
+
+
+def delta_of_gdp(mu_squared: Fraction, epsilon: Fraction) -> float:
+    """δ that a run of Σμ² has at this ε: a float for showing, not for accounting.
+
+    >>> round(delta_of_gdp(Fraction(1), Fraction(1)), 6)
+    0.126937
+    """
+    return math.exp(_log_delta_gdp(math.sqrt(mu_squared), float(epsilon))) if mu_squared > 0 else 0.0
+
+
+def delta_of_zcdp(rho: Fraction, epsilon: Fraction) -> float:
+    """δ that ρ-zCDP implies at this ε: a float for showing, not for accounting.
+
+    >>> f"{delta_of_zcdp(Fraction(1, 2), Fraction('5.2215')):.2e}"
+    '1.00e-06'
+    """
+    return math.exp(_log_delta_zcdp(float(rho), float(epsilon))) if rho > 0 else 0.0
+
+
+def mu_squared_of_pure(epsilon: Fraction) -> Fraction:
+    """μ² of the Gaussian that dominates every ε-private mechanism, rounded up: μ = 2 Φ⁻¹(e^ε / (1 + e^ε)).
+
+    The trade-off function of ε-privacy is two straight lines that meet where both errors are 1/(1 + e^ε). A convex curve that starts in
+    (0, 1) and passes through that corner lies below both lines, so the Gaussian through the corner dominates, and no smaller one does.
+
+    >>> f"{float(mu_squared_of_pure(Fraction(1))):.4f}"
+    '1.5179'
+    """
+    from scipy.special import log_expit, ndtri_exp
+
+    if epsilon <= 0:
+        return Fraction(0)
+    if epsilon < Fraction(1, 10**4):  # Φ⁻¹ loses digits near one half, but there μ² = (π/2)·ε²·(1 + O(ε²)) < (11/7)·ε²
+        return Fraction(11, 7) * epsilon**2
+    mu = -2 * float(ndtri_exp(log_expit(-_convertible(epsilon))))
+    return Fraction(mu) ** 2 * (1 + MARGIN)
+
+
+def pure_of_mu_squared(mu_squared: Fraction) -> Fraction:
+    """An ε whose `mu_squared_of_pure` is at most this: the largest, up to the margins.
+
+    >>> f"{float(pure_of_mu_squared(Fraction(1))):.4f}"
+    '0.8070'
+    """
+    from scipy.special import log_ndtr
+
+    half = math.sqrt(_convertible(mu_squared)) / 2
+    if half < 1e-4:
+        return Fraction(2 * half) * Fraction(79, 100)  # 0.79 < √(7/11)
+    return Fraction(float(log_ndtr(half) - log_ndtr(-half))) * (1 - 2 * MARGIN)
+
+
+def rho_of_pure(epsilon: Fraction) -> Fraction:
+    """ρ of an ε-private mechanism: ε²/2 (Bun and Steinke 2016, Prop. 1.4).
+
+    >>> rho_of_pure(Fraction(1, 2))
+    Fraction(1, 8)
+    """
+    return epsilon**2 / 2
+
+
+def _log_delta_gdp(mu: float, epsilon: float) -> float:
+    """log δ(ε; μ), without cancellation."""
+    import numpy as np
+    from scipy.special import erfcx, log_ndtr
+
+    x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if x < -5:
+        first, second = float(log_ndtr(-x)), epsilon + float(log_ndtr(-y))
+        return first + math.log(-math.expm1(second - first)) if second < first else -math.inf
+    if mu > 1:
+        difference = math.sqrt(math.pi / 2) * (float(erfcx(x / math.sqrt(2))) - float(erfcx(y / math.sqrt(2))))
+    else:
+        nodes, weights = _legendre()
+        t = epsilon / mu + mu / 2 * nodes
+        far = np.maximum(t, 30.0) ** -2.0
+        series = far * (1 - 3 * far * (1 - 5 * far * (1 - 7 * far * (1 - 9 * far))))
+        slope = np.where(t > 30, series, 1 - t * math.sqrt(math.pi / 2) * erfcx(np.minimum(t, 30.0) / math.sqrt(2)))
+        difference = float(mu / 2 * (weights @ slope))
+    return -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(difference) if difference > 0 else -math.inf
+
+
+def _log_delta_zcdp(rho: float, epsilon: float) -> float:
+    """log δ(ε; ρ) at the order where the derivative (2α−1)ρ − ε + ln(1−1/α), which rises with α, is zero; a stands for α − 1."""
+    a = _last(lambda a: (2 * a + 1) * rho - epsilon + math.log(a) - math.log1p(a) < 0, 1e300)
+    return a * ((1 + a) * rho - epsilon) + a * (math.log(a) - math.log1p(a)) - math.log1p(a)
+
+
+def _last(holds: Callable[[float], bool], high: float) -> float:
+    """Where a condition that holds up to some point below `high` stops holding; `_LEAST` if it never holds. By halving in logarithms."""
+    low = _LEAST
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low) * math.sqrt(high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+@cache
+def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nodes and weights on [−1, 1], enough for double precision on an interval no longer than 1."""
+    from scipy.special import roots_legendre
+
+    return roots_legendre(24)
+
+
+def _up(epsilon: float) -> Fraction:
+    """ε as it is reported: never too small."""
+    return Fraction(math.ceil(Fraction(epsilon) * (1 + MARGIN) * _GRID), _GRID)
+
+
+def _convertible(amount: Fraction) -> float:
+    if amount > MOST:
+        raise InvalidBudget(f"An ε, μ² or ρ above {MOST:,} protects nobody and is not converted. Nothing was spent.")
+    return float(amount)
+
+
+def _log_delta(delta: Fraction) -> float:
+    """log δ, also of a δ that no float can hold."""
+    if delta <= 0:
+        raise InvalidBudget(
+            "δ = 0 buys pure ε only: give a δ above 0, such as 1e-9, or add discrete Laplace noise. Nothing was spent."
+        )
+    if delta > Fraction(1, 2):
+        return math.log(0.5)
+    return math.log(delta.numerator) - math.log(delta.denominator)

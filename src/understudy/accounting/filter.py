@@ -1,0 +1,140 @@
+"""Filters: admit or refuse a question before any data is touched; and how costs add up across questions.
+
+A run is given an amount of one currency. A question is admitted when what was spent plus its price stays within the
+amount, however the question was chosen: by a plan, or in view of earlier answers. That is enough for privacy with
+adaptively chosen prices, for pure ε (Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", 2016), for ρ
+(Feldman, Zrnic, "Individual privacy accounting via a Rényi filter", 2021) and for μ² (Koskela, Tobaben, Honkela,
+"Individual privacy accounting with Gaussian differential privacy", 2023; Smith, Thakurta, "Fully adaptive composition
+for Gaussian differential privacy", 2022). The δ of thresholds adds up beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from understudy.accounting.budget import Budget, spell, spell_apart
+from understudy.accounting.conversion import total_for
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.neighbours import Neighbours
+from understudy.errors import BudgetExceeded, InvalidBudget
+
+SYMBOL = {Currency.PURE: "ε", Currency.GDP: "μ²", Currency.ZCDP: "ρ"}
+"""How an amount of a currency is written."""
+
+_LONG, _FINE = 2**1024, 2**512  # a sum with a longer denominator is rounded up to the grid of 1/_FINE
+
+
+@dataclass
+class Filter:
+    """What one run may spend, and what it has spent.
+
+    >>> run = Filter(Currency.PURE, Fraction(1))
+    >>> run.admit(Cost(Currency.PURE, Fraction(3, 4)))
+    >>> run.admits(Cost(Currency.PURE, Fraction(1, 2))), run.left
+    (False, Fraction(1, 4))
+    """
+
+    currency: Currency
+    total: Fraction
+    delta: Fraction = Fraction(0)
+    """δ set aside for thresholds; what the conversion of the total uses is not part of it."""
+    spent: Fraction = field(default=Fraction(0), kw_only=True)
+    spent_delta: Fraction = field(default=Fraction(0), kw_only=True)
+
+    @classmethod
+    def of(cls, budget: Budget, *, currency: Currency | None = None, threshold_delta: Fraction = Fraction(0)) -> Filter:
+        """The filter of a run on this budget; in a GDP or zCDP run `threshold_delta` of its δ is set aside for thresholds.
+
+        A pure run needs no δ for itself, so all of it is there for thresholds.
+
+        >>> Filter.of(Budget.of(1, 0)).total
+        Fraction(1, 1)
+        """
+        chosen = currency or budget.currency
+        if chosen is Currency.PURE:
+            return cls(chosen, budget.epsilon, budget.delta)
+        if not 0 <= threshold_delta < budget.delta:
+            raise InvalidBudget(
+                f"The δ set aside for thresholds must be below the whole δ of {spell(budget.delta)}: give a larger δ."
+                " Nothing was spent."
+            )
+        return cls(chosen, total_for(Budget(budget.epsilon, budget.delta - threshold_delta), chosen), threshold_delta)
+
+    def fits(self, budget: Budget) -> bool:
+        """Whether everything this filter admits stays within the budget.
+
+        >>> Filter(Currency.PURE, Fraction(2)).fits(Budget.of(1))
+        False
+        """
+        if self.currency is Currency.PURE:
+            return self.total <= budget.epsilon and self.delta <= budget.delta
+        whole = Filter.of(budget, currency=self.currency, threshold_delta=self.delta)
+        return self.total <= whole.total
+
+    @property
+    def left(self) -> Fraction:
+        """What can still be spent of the currency."""
+        return self.total - self.spent
+
+    @property
+    def left_delta(self) -> Fraction:
+        """What can still be spent of the δ for thresholds."""
+        return self.delta - self.spent_delta
+
+    def admits(self, cost: Cost) -> bool:
+        """Whether a question at this price would be answered."""
+        if cost.currency is not self.currency:
+            raise InvalidBudget(
+                f"This run adds up {SYMBOL[self.currency]} and the question is priced in {SYMBOL[cost.currency]}:"
+                " price it in the run's currency. Nothing was spent."
+            )
+        return self.spent + cost.amount <= self.total and self.spent_delta + cost.delta <= self.delta
+
+    def admit(self, cost: Cost) -> None:
+        """Pay, or raise BudgetExceeded and leave everything as it was."""
+        if not self.admits(cost):
+            symbol, asked, left, total = SYMBOL[self.currency], cost.amount, self.left, self.total
+            if self.spent + cost.amount <= self.total:
+                symbol, asked, left, total = "δ", cost.delta, self.left_delta, self.delta
+            price, rest = spell_apart(asked, left)
+            raise BudgetExceeded(
+                f"This question would cost {symbol} = {price} and only {rest} of {spell(total)} is left in this run."
+                " Nothing was spent."
+            )
+        self.spent, self.spent_delta = _tidy(self.spent + cost.amount), _tidy(self.spent_delta + cost.delta)
+
+
+def sequential(costs: Iterable[Cost]) -> Cost:
+    """The cost of answering all of them about the same rows.
+
+    >>> sequential(Cost(Currency.PURE, Fraction(x)) for x in ("0.5", "0.2", "0.25", "0.25")).amount
+    Fraction(6, 5)
+    """
+    first, *rest = costs
+    return sum(rest, first)
+
+
+def parallel(costs: Sequence[Cost], neighbours: Neighbours, *, constant_within_unit: bool = True) -> Cost:
+    """The cost of answering each of them about its own part of the table, the parts being disjoint.
+
+    Under add/remove a unit is in one part: the dearest counts. Under replace it may leave one part and enter another: the two dearest
+    count. Where the rows of one unit may lie in several parts, nothing is saved.
+
+    >>> parts = [Cost(Currency.PURE, Fraction("0.2")), Cost(Currency.PURE, Fraction("0.25"))]
+    >>> parallel(parts, Neighbours.ADD_REMOVE).amount, parallel(parts, Neighbours.REPLACE).amount
+    (Fraction(1, 4), Fraction(9, 20))
+    """
+    together = sequential(costs)
+    if not constant_within_unit:
+        return together
+    touched = 1 if neighbours is Neighbours.ADD_REMOVE else 2
+    amounts, deltas = sorted(c.amount for c in costs), sorted(c.delta for c in costs)
+    return Cost(together.currency, sum(amounts[-touched:], Fraction(0)), sum(deltas[-touched:], Fraction(0)))
+
+
+def _tidy(amount: Fraction) -> Fraction:
+    """Sums of many unlike fractions grow without end; past 300 digits they are rounded up."""
+    return amount if amount.denominator <= _LONG else Fraction(math.ceil(amount * _FINE), _FINE)

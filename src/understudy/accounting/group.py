@@ -1,0 +1,48 @@
+"""Group privacy: what a guarantee for one unit says about k of them.
+
+Pure: kε. GDP: kμ, so k²μ² (Dong, Roth, Su 2022, Thm. 2.14). zCDP: k²ρ (Bun, Steinke 2016, Prop. 1.9). (ε, δ): kε and
+δ·(e^{kε} − 1)/(e^ε − 1), by walking from one table to the other in k steps.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Cost, Currency
+from understudy.errors import Refused
+
+
+def group_cost(cost: Cost, size: int) -> Cost:
+    """The cost of an answer for `size` units together.
+
+    >>> group_cost(Cost(Currency.ZCDP, Fraction(1, 8)), 2).amount
+    Fraction(1, 2)
+    """
+    assert size >= 1, "a group has at least one member"
+    if cost.delta > 0 and size > 1:
+        raise Refused(
+            "A cost with a δ of its own has no group cost: convert it to (ε, δ) first and use group_budget. Nothing was spent."
+        )
+    factor = size if cost.currency is Currency.PURE else size**2
+    return Cost(cost.currency, cost.amount * factor, cost.delta)
+
+
+def group_budget(budget: Budget, size: int) -> Budget:
+    """The (ε, δ) that holds for `size` units together, δ rounded up.
+
+    >>> group_budget(Budget.of(1, 0), 3)
+    Budget(epsilon=Fraction(3, 1), delta=Fraction(0, 1))
+    """
+    assert size >= 1, "a group has at least one member"
+    if budget.delta == 0 or size == 1:
+        return Budget(budget.epsilon * size, budget.delta)
+    one = float(budget.epsilon)
+    growth = size * one + math.log(-math.expm1(-size * one)) - one - math.log(-math.expm1(-one))
+    logarithm = growth + math.log(budget.delta.numerator) - math.log(budget.delta.denominator)
+    if logarithm >= -1e-9:
+        raise Refused(
+            f"At {budget} nothing is guaranteed for a group of {size}: take a smaller ε or δ. Nothing was spent."
+        )
+    return Budget(budget.epsilon * size, Fraction(math.exp(logarithm)) * (1 + Fraction(1, 10**9)))

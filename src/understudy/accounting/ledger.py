@@ -1,0 +1,280 @@
+"""The durable ledger: where it is written down what has been spent on a dataset, so that nothing can forget it.
+
+One file per dataset, under the name its owner gives it (never a hash of its rows), for one neighbour relation and one
+unit. A run reserves its whole (ε, δ) in one committed transaction; runs add up plainly. Nothing is ever paid back. The file
+holds noisy answers that were paid for, and nothing else that comes from rows.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from understudy.accounting.audit import audit
+from understudy.accounting.budget import Budget, spell, spell_apart
+from understudy.accounting.chain import DELTA_UNITS, EPSILON_UNITS, LARGEST, Entry, units_down, units_up
+from understudy.accounting.filter import Filter
+from understudy.accounting.ledgerfile import LedgerFile, append, entries
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.run import Run
+from understudy.errors import BudgetExceeded, InvalidBudget, LedgerError, LedgerMismatch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """What an account has spent and may spend; a cap of None is no cap."""
+
+    epsilon: Fraction
+    delta: Fraction
+    cap_epsilon: Fraction | None
+    cap_delta: Fraction | None
+    runs: int
+    entries: int
+
+
+class Ledger:
+    """The account of one dataset.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger.create(Path(folder.name, "people.ledger"), dataset="people", cap=Budget.of(1))
+    >>> run = ledger.reserve(Budget.of("0.8", 0), event="synthesize")
+    >>> ledger.reserve(Budget.of("0.5", 0), event="synthesize")
+    Traceback (most recent call last):
+    understudy.errors.BudgetExceeded: This run would cost ε = 0.50 and only 0.20 of 1.00 is left in people.ledger. Nothing was spent.
+    >>> ledger.close(); folder.cleanup()
+    """
+
+    def __init__(self, file: LedgerFile) -> None:
+        self._file = file
+        with file.reading() as connection:
+            row = connection.execute("SELECT dataset, neighbours, unit, cap_epsilon, cap_delta FROM account").fetchone()
+        self.path = file.path
+        self.dataset, self.neighbours, self.unit = str(row[0]), Neighbours(row[1]), str(row[2])
+        self._cap: tuple[int | None, int | None] = (row[3], row[4])
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        dataset: str,
+        cap: Budget | None = None,
+        neighbours: Neighbours = Neighbours.ADD_REMOVE,
+        unit: str = "row",
+    ) -> Ledger:
+        """A new ledger; without a cap it records and adds up, and refuses nothing."""
+        if not dataset.strip():
+            raise LedgerError("A ledger needs the name of its dataset, as its owner calls it. No ledger was made.")
+        account: dict[str, object] = {
+            "dataset": dataset,
+            "neighbours": str(neighbours),
+            "unit": unit,
+            **_cap_units(cap),
+        }
+        return cls(LedgerFile.create(Path(path), account))
+
+    @classmethod
+    def open(cls, path: str | Path, *, anchor: str | None = None) -> Ledger:
+        """An existing ledger, after checking that it adds up; `anchor` is a digest it had before and must still hold."""
+        file = LedgerFile(Path(path))
+        try:
+            audit(file, anchor=anchor)
+            return cls(file)
+        except BaseException:
+            file.close()
+            raise
+
+    @classmethod
+    def open_or_create(
+        cls,
+        path: str | Path,
+        *,
+        dataset: str,
+        cap: Budget | None = None,
+        neighbours: Neighbours = Neighbours.ADD_REMOVE,
+        unit: str = "row",
+    ) -> Ledger:
+        """The ledger at this path, made if there is none; LedgerMismatch if it belongs to something else.
+
+        A cap of None takes whatever cap is there.
+        """
+        if not Path(path).exists():
+            try:
+                return cls.create(path, dataset=dataset, cap=cap, neighbours=neighbours, unit=unit)
+            except LedgerError:
+                if not Path(path).exists():  # otherwise another process made it first
+                    raise
+        ledger = cls.open(path)
+        try:
+            ledger.expect(dataset=dataset, neighbours=neighbours, unit=unit)
+            if cap is not None and ledger._cap != tuple(_cap_units(cap).values()):
+                raise LedgerMismatch(
+                    f"{ledger.path.name} has another cap: leave the cap out, or use another ledger. Nothing was spent."
+                )
+        except LedgerMismatch:
+            ledger.close()
+            raise
+        return ledger
+
+    def expect(
+        self, *, dataset: str | None = None, neighbours: Neighbours | None = None, unit: str | None = None
+    ) -> None:
+        """Raise LedgerMismatch unless this ledger is for that dataset, neighbour relation and unit.
+
+        Costs under two relations, or for two units, do not add up to any guarantee.
+        """
+        for what, mine, asked in (
+            ("dataset", self.dataset, dataset),
+            ("neighbour relation", self.neighbours, neighbours),
+            ("privacy unit", self.unit, unit),
+        ):
+            if asked is not None and mine != asked:
+                raise LedgerMismatch(
+                    f'{self.path.name} is for the {what} "{mine}", not "{asked}": use another ledger. Nothing was spent.'
+                )
+
+    @property
+    def cap(self) -> Budget | None:
+        """What may be spent in all; None without a cap."""
+        epsilon, delta = self._cap
+        if epsilon is None or delta is None:
+            return None
+        return Budget(Fraction(epsilon, EPSILON_UNITS), Fraction(delta, DELTA_UNITS))
+
+    @property
+    def head(self) -> str:
+        """Digest of the last entry: written down elsewhere, it shows later that the file was not put back."""
+        with self._file.reading() as connection:
+            return str(connection.execute("SELECT head FROM account").fetchone()[0])
+
+    def reserve(
+        self,
+        budget: Budget,
+        *,
+        event: str,
+        filter: Filter | None = None,
+        analyst: str = "",
+        scope: str = "",
+        run_id: str | None = None,
+    ) -> Run:
+        """Take the whole (ε, δ) of a run from the account, or raise BudgetExceeded and take nothing.
+
+        Steps are charged against `filter`, by default `Filter.of(budget)`; it may not admit more than the budget is worth.
+        """
+        filter = Filter.of(budget) if filter is None else filter
+        if not filter.fits(budget):
+            raise InvalidBudget(f"The run's filter would admit more than its budget of {budget}. Nothing was spent.")
+        epsilon, delta = units_up(budget.epsilon, EPSILON_UNITS), units_up(budget.delta, DELTA_UNITS)
+        if max(epsilon, delta) > LARGEST:
+            raise InvalidBudget(f"ε = {spell(budget.epsilon)} is more than a ledger can count. Nothing was spent.")
+        name = secrets.token_hex(8) if run_id is None else run_id
+        with self._file.writing() as connection:
+            if not name or any(entries(connection, "WHERE run = ?", (name,))):
+                raise LedgerError(
+                    f"Run {name!r} is in {self.path.name} already: resume it, or take another name. Nothing was spent."
+                )
+            spent = connection.execute("SELECT spent_epsilon, spent_delta FROM account").fetchone()
+            self._afford(spent, (epsilon, delta))
+            entry = append(
+                connection,
+                kind="reserve",
+                event=event,
+                run=name,
+                analyst=analyst,
+                scope=scope,
+                epsilon=epsilon,
+                delta=delta,
+                detail={
+                    "epsilon": str(budget.epsilon),
+                    "delta": str(budget.delta),
+                    "currency": str(filter.currency),
+                    "total": str(filter.total),
+                    "total_delta": str(filter.delta),
+                },
+            )
+        return Run(self._file, entry)
+
+    def resume(self, run_id: str) -> Run:
+        """The run of that name, with the answers it has stored; nothing is charged for it again."""
+        for run in self.runs():
+            if run.id == run_id:
+                return run
+        raise LedgerError(
+            f"{self.path.name} has no run {run_id!r}: `understudy ledger show` lists them. Nothing was spent."
+        )
+
+    def runs(self) -> Sequence[Run]:
+        """Every run, in the order they began."""
+        with self._file.reading() as connection:
+            return [Run(self._file, entry) for entry in entries(connection, "WHERE kind = 'reserve'")]
+
+    def note(self, event: str, text: str, *, analyst: str = "", scope: str = "") -> None:
+        """Write something down that costs nothing here, such as an internal look at real rows."""
+        with self._file.writing() as connection:
+            append(connection, kind="note", event=event, analyst=analyst, scope=scope, detail={"text": text})
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every entry, first to last."""
+        with self._file.reading() as connection:
+            return tuple(entries(connection))
+
+    def totals(self) -> Totals:
+        """What has been spent, and what may be."""
+        with self._file.reading() as connection:
+            epsilon, delta, count = connection.execute(
+                "SELECT spent_epsilon, spent_delta, entries FROM account"
+            ).fetchone()
+            (runs,) = connection.execute("SELECT COUNT(*) FROM entry WHERE kind = 'reserve'").fetchone()
+        return Totals(
+            epsilon=Fraction(epsilon, EPSILON_UNITS),
+            delta=Fraction(delta, DELTA_UNITS),
+            cap_epsilon=None if self.cap is None else self.cap.epsilon,
+            cap_delta=None if self.cap is None else self.cap.delta,
+            runs=runs,
+            entries=count,
+        )
+
+    def verify(self, *, anchor: str | None = None) -> None:
+        """Raise LedgerTampered, naming the entry, unless every digest and total follows; see `open` for the anchor."""
+        audit(self._file, anchor=anchor)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _afford(self, spent: tuple[int, int], asked: tuple[int, int]) -> None:
+        for symbol, units, cap, used, more in zip(
+            ("ε", "δ"), (EPSILON_UNITS, DELTA_UNITS), self._cap, spent, asked, strict=True
+        ):
+            room = LARGEST if cap is None else cap
+            if used + more > room:
+                price, left = spell_apart(Fraction(more, units), Fraction(room - used, units))
+                raise BudgetExceeded(
+                    f"This run would cost {symbol} = {price} and only {left} of {spell(Fraction(room, units))} is left in {self.path.name}."
+                    " Nothing was spent."
+                )
+
+
+def _cap_units(cap: Budget | None) -> dict[str, int | None]:
+    if cap is None:
+        return {"cap_epsilon": None, "cap_delta": None}
+    epsilon, delta = units_down(cap.epsilon, EPSILON_UNITS), units_down(cap.delta, DELTA_UNITS)
+    if not 0 < epsilon <= LARGEST:
+        raise InvalidBudget(
+            f"A cap of ε = {spell(cap.epsilon)} is more or less than a ledger can count. No ledger was made."
+        )
+    return {"cap_epsilon": epsilon, "cap_delta": delta}

@@ -1,0 +1,174 @@
+"""What a draw of noise costs, and how much noise a price buys.
+
+| | pure ε | GDP μ² | zCDP ρ |
+|---|---|---|---|
+| discrete Laplace, scale b | L1/b | μ² of the Gaussian that dominates ε = L1/b | (L1/b)²/2 |
+| rounded Gaussian, scale σ | refused | L2²/σ² | L2²/(2σ²) |
+| discrete Gaussian, scale σ | refused | refused | L2²/(2σ²) |
+| private choice (exponential mechanism with ε) | ε | 0.393·ε², for ε ≤ 4 | ε²/8 |
+
+Rounded Gaussian noise is the Gaussian mechanism on integers followed by rounding, so it costs exactly what the
+Gaussian mechanism does (Dong, Roth, Su 2022; Bun, Steinke 2016). Discrete Gaussian noise has its zCDP price by
+Canonne, Kamath, Steinke 2020, and is not μ-GDP. Discrete Laplace noise in a GDP run pays for every ε-private
+mechanism (`conversion.mu_squared_of_pure`), which is tight where one cell moves by one.
+
+A private choice is ε-bounded-range (Dong, Durfee, Rogers, "Optimal differential privacy composition for exponential
+mechanisms", 2020): its worst pairs have two outcomes, with losses t and t − ε. Each is dominated by the Gaussian
+whose μ is Φ⁻¹(p) − Φ⁻¹(q); the supremum over t is √(π/8)·ε in the limit of small ε and stays below √0.393·ε up to ε =
+4 (tests/accounting/test_pricing.py). In zCDP it costs ε²/8 (Cesar, Rogers, "Bounding, concentrating, and truncating",
+2021).
+
+Scales are rounded up to a fraction with denominator 2²⁰: the sampler draws with that very number and the price is its price.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from understudy.accounting.conversion import mu_squared_of_pure, pure_of_mu_squared, rho_of_pure
+from understudy.accounting.cost import Cost, Currency, Sensitivity
+from understudy.accounting.law import Law
+from understudy.errors import InvalidBudget, Refused
+
+GRID = 2**20
+"""Denominator of every scale of noise and of every ε of a private choice."""
+
+CHOICE_GDP = Fraction(393, 1000)
+"""μ² of a private choice with ε = 1 in a GDP run."""
+
+CHOICE_MOST = Fraction(4)
+"""Largest ε of one private choice for which `CHOICE_GDP` is shown to be enough."""
+
+
+def default_law(currency: Currency) -> Law:
+    """The noise that costs least in this currency.
+
+    >>> default_law(Currency.GDP)
+    <Law.ROUNDED_GAUSSIAN: 'rounded_gaussian'>
+    """
+    match currency:
+        case Currency.PURE:
+            return Law.DISCRETE_LAPLACE
+        case Currency.GDP:
+            return Law.ROUNDED_GAUSSIAN
+        case Currency.ZCDP:
+            return Law.DISCRETE_GAUSSIAN
+
+
+def price(law: Law, scale: Fraction, sensitivity: Sensitivity, currency: Currency) -> Cost:
+    """What integers with this sensitivity cost when released with this noise.
+
+    >>> price(Law.ROUNDED_GAUSSIAN, Fraction(10), Sensitivity(Fraction(1), Fraction(1)), Currency.GDP).amount
+    Fraction(1, 100)
+    """
+    _accepted(law, currency)
+    if sensitivity.l1 == 0:
+        return Cost(currency, Fraction(0))
+    if scale <= 0:
+        raise Refused("Noise needs a scale above 0: without noise the answer has no price. Nothing was spent.")
+    if law is Law.DISCRETE_LAPLACE:
+        return Cost(currency, _of_pure(sensitivity.l1 / scale, currency))
+    mu_squared = sensitivity.l2_squared / scale**2
+    return Cost(currency, mu_squared if currency is Currency.GDP else mu_squared / 2)
+
+
+def scale_for(law: Law, amount: Fraction, sensitivity: Sensitivity, currency: Currency) -> Fraction:
+    """The smallest scale on the grid whose `price` is at most `amount`; 0, no noise at all, where nothing can change.
+
+    >>> scale_for(Law.DISCRETE_LAPLACE, Fraction(1, 2), Sensitivity(Fraction(1), Fraction(1)), Currency.PURE)
+    Fraction(2, 1)
+    """
+    _accepted(law, currency)
+    if amount <= 0:
+        raise InvalidBudget("A share of 0 buys no answer: give this question a part of the budget. Nothing was spent.")
+    if sensitivity.l1 == 0:
+        return Fraction(0)
+    if law is Law.DISCRETE_LAPLACE:
+        return _up(sensitivity.l1 / _to_pure(amount, currency))
+    mu_squared = amount if currency is Currency.GDP else 2 * amount
+    return _root_up(sensitivity.l2_squared / mu_squared)
+
+
+def price_choice(epsilon: Fraction, currency: Currency) -> Cost:
+    """What one draw of the exponential mechanism costs: P(y) ∝ exp(ε·score(y) / (2Δ)), or without the 2 where all scores move one way.
+
+    >>> price_choice(Fraction(1), Currency.ZCDP).amount
+    Fraction(1, 8)
+    """
+    if epsilon <= 0:
+        raise InvalidBudget("A private choice needs an ε above 0. Nothing was spent.")
+    match currency:
+        case Currency.PURE:
+            return Cost(currency, epsilon)
+        case Currency.ZCDP:
+            return Cost(currency, epsilon**2 / 8)
+        case Currency.GDP if epsilon > CHOICE_MOST:
+            raise Refused(
+                f"In a GDP run a private choice has a price up to ε = {CHOICE_MOST}: use a smaller ε. Nothing was spent."
+            )
+        case Currency.GDP:
+            return Cost(currency, CHOICE_GDP * epsilon**2)
+
+
+def choice_epsilon_for(amount: Fraction, currency: Currency) -> Fraction:
+    """The largest ε of a private choice whose price is at most `amount`, roots rounded down to the grid; at most 4 in a GDP run.
+
+    >>> choice_epsilon_for(Fraction(1, 8), Currency.ZCDP)
+    Fraction(1, 1)
+    """
+    match currency:
+        case Currency.PURE:
+            epsilon = amount
+        case Currency.ZCDP:
+            epsilon = _root_down(8 * amount)
+        case Currency.GDP:
+            epsilon = min(CHOICE_MOST, _root_down(amount / CHOICE_GDP))
+    if epsilon <= 0:
+        raise InvalidBudget("This share of the budget is too small for a private choice. Nothing was spent.")
+    return epsilon
+
+
+def _accepted(law: Law, currency: Currency) -> None:
+    if currency is Currency.PURE and law is not Law.DISCRETE_LAPLACE:
+        raise Refused(
+            "Gaussian noise is never purely private: use discrete Laplace noise, or give the run a δ above 0. Nothing was spent."
+        )
+    if currency is Currency.GDP and law is Law.DISCRETE_GAUSSIAN:
+        raise Refused(
+            "Discrete Gaussian noise has no price in GDP: use rounded Gaussian noise, or a zCDP run. Nothing was spent."
+        )
+
+
+def _of_pure(epsilon: Fraction, currency: Currency) -> Fraction:
+    match currency:
+        case Currency.PURE:
+            return epsilon
+        case Currency.GDP:
+            return mu_squared_of_pure(epsilon)
+        case Currency.ZCDP:
+            return rho_of_pure(epsilon)
+
+
+def _to_pure(amount: Fraction, currency: Currency) -> Fraction:
+    match currency:
+        case Currency.PURE:
+            return amount
+        case Currency.GDP:
+            return pure_of_mu_squared(amount)
+        case Currency.ZCDP:
+            return _root_down(2 * amount, 2**60)
+
+
+def _up(value: Fraction) -> Fraction:
+    return Fraction(math.ceil(value * GRID), GRID)
+
+
+def _root_up(square: Fraction) -> Fraction:
+    """The smallest k/GRID with (k/GRID)² ≥ square, in integers."""
+    return Fraction(math.isqrt(math.ceil(square * GRID**2) - 1) + 1, GRID)
+
+
+def _root_down(square: Fraction, grid: int = GRID) -> Fraction:
+    """The largest k/grid with (k/grid)² ≤ square, in integers."""
+    return Fraction(math.isqrt(math.floor(square * grid**2)), grid)

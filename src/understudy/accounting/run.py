@@ -1,0 +1,159 @@
+"""One run on a ledger: charge, then draw, then store, then answer.
+
+The whole (ε, δ) of a run is on the account before its first question. Inside it, every step is charged against the run's
+filter in a committed entry before noise is drawn, and its answer is stored before it is returned. So after a crash at any
+point there are three cases:
+
+  * no charge: nothing was drawn;
+  * a charge and a stored answer: resuming the run returns the stored answer at no new cost, if the same question is asked;
+  * a charge and no answer: it stays spent. Asking again takes a second charge from the same filter, and is refused when there is no room.
+
+The last rule is the cautious one. No answer left the process, but a failure that depends on what was drawn would make the next draw a
+biased one, so a lost draw is never repeated for free.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.chain import Entry
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.filter import Filter
+from understudy.accounting.ledgerfile import LedgerFile, append, last
+from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered
+
+_CHARGES = "WHERE run = ? AND kind = 'charge'"
+_CHARGED = "WHERE run = ? AND kind = 'charge' AND step = ?"
+_FINISH = "WHERE run = ? AND kind = 'finish'"
+
+
+class Run:
+    """What one run reserved, and the steps it has taken. Made by `Ledger.reserve` and `Ledger.resume`."""
+
+    def __init__(self, file: LedgerFile, reserved: Entry) -> None:
+        facts = reserved.facts
+        self._file = file
+        self._reserved = reserved
+        self.id = reserved.run
+        self.event = reserved.event
+        self.budget = Budget(Fraction(str(facts["epsilon"])), Fraction(str(facts["delta"])))
+
+    @property
+    def filter(self) -> Filter:
+        """The run's filter as the ledger has it now: a copy, for looking at."""
+        with self._file.reading() as connection:
+            return self._filter(last(connection, _CHARGES, (self.id,)))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run was finished; a finished run still replays what it stored."""
+        with self._file.reading() as connection:
+            return last(connection, _FINISH, (self.id,)) is not None
+
+    def answer(self, step: int, digest: str) -> bytes | None:
+        """The stored answer of this step, if there is one and it was given to the same request."""
+        with self._file.reading() as connection:
+            row = connection.execute(
+                "SELECT request, payload FROM answer WHERE run = ? AND step = ?", (self.id, step)
+            ).fetchone()
+            kept = last(connection, "WHERE run = ? AND kind = 'answer' AND step = ?", (self.id, step))
+        if row is None:
+            return None
+        request, payload = row
+        if kept is None or kept.facts.get("payload") != hashlib.sha256(payload).hexdigest():
+            raise LedgerTampered(
+                f"{self._file.path.name}: the answer to step {step} of run {self.id} was changed. Nothing was returned."
+            )
+        if request != digest:
+            raise LedgerError(
+                f"Step {step} of run {self.id} was another question when it was answered: start a new run. Nothing was returned or spent."
+            )
+        return bytes(payload)
+
+    def charge(self, step: int, cost: Cost, digest: str) -> None:
+        """Pay for a step, durably, before anything is drawn; BudgetExceeded leaves everything as it was."""
+        with self._file.writing() as connection:
+            if last(connection, _FINISH, (self.id,)) is not None:
+                raise LedgerError(
+                    f"Run {self.id} is finished and takes no more questions: start a new run. Nothing was spent."
+                )
+            if connection.execute("SELECT 1 FROM answer WHERE run = ? AND step = ?", (self.id, step)).fetchone():
+                raise LedgerError(f"Step {step} of run {self.id} has its answer already: replay it. Nothing was spent.")
+            filter = self._filter(last(connection, _CHARGES, (self.id,)))
+            try:
+                filter.admit(cost)
+            except BudgetExceeded as error:
+                if last(connection, _CHARGED, (self.id, step)) is None:
+                    raise
+                raise BudgetExceeded(
+                    f"Step {step} was paid for and its answer was lost in a crash; paying again: {error}"
+                ) from None
+            append(
+                connection,
+                kind="charge",
+                event=self.event,
+                run=self.id,
+                step=step,
+                analyst=self._reserved.analyst,
+                scope=self._reserved.scope,
+                detail={
+                    "request": digest,
+                    "amount": str(cost.amount),
+                    "delta": str(cost.delta),
+                    "currency": str(cost.currency),
+                    "run_spent": str(filter.spent),
+                    "run_spent_delta": str(filter.spent_delta),
+                },
+            )
+
+    def store(self, step: int, digest: str, payload: bytes) -> None:
+        """Keep the answer of a step that was charged for this very request; after this it may be returned."""
+        with self._file.writing() as connection:
+            charge = last(connection, _CHARGED, (self.id, step))
+            if charge is None or charge.facts["request"] != digest:
+                raise LedgerError(
+                    f"Step {step} of run {self.id} was not charged for this question: charge it first. Nothing was stored."
+                )
+            if connection.execute("SELECT 1 FROM answer WHERE run = ? AND step = ?", (self.id, step)).fetchone():
+                raise LedgerError(
+                    f"Step {step} of run {self.id} has its answer already: replay it. Nothing was stored."
+                )
+            connection.execute("INSERT INTO answer VALUES (?, ?, ?, ?)", (self.id, step, digest, bytes(payload)))
+            append(
+                connection,
+                kind="answer",
+                event=self.event,
+                run=self.id,
+                step=step,
+                analyst=self._reserved.analyst,
+                scope=self._reserved.scope,
+                detail={"request": digest, "payload": hashlib.sha256(payload).hexdigest(), "bytes": len(payload)},
+            )
+
+    def finish(self) -> None:
+        """No more questions. What was not used stays spent."""
+        if self.finished:
+            return
+        with self._file.writing() as connection:
+            append(
+                connection,
+                kind="finish",
+                event=self.event,
+                run=self.id,
+                analyst=self._reserved.analyst,
+                scope=self._reserved.scope,
+                detail={},
+            )
+
+    def _filter(self, charge: Entry | None) -> Filter:
+        """The filter after the last charge."""
+        facts = self._reserved.facts
+        filter = Filter(
+            Currency(str(facts["currency"])), Fraction(str(facts["total"])), Fraction(str(facts["total_delta"]))
+        )
+        if charge is not None:
+            filter.spent = Fraction(str(charge.facts["run_spent"]))
+            filter.spent_delta = Fraction(str(charge.facts["run_spent_delta"]))
+        return filter
