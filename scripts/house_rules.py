@@ -1,0 +1,116 @@
+"""House rules that a linter does not know, as a program. Prints every breach and exits 1 if there is one.
+
+Each rule reads the syntax tree, not the text, so a word in a comment is no breach.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "understudy"
+MOST_LINES = 400
+
+Rule = Callable[[Path, ast.Module], Iterator[tuple[int, str]]]
+
+
+def names_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Every dotted name that is used or imported, with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Attribute | ast.Name):
+            yield node.lineno, ast.unparse(node)
+
+
+def nothing_that_runs_files(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """No code is ever loaded from data."""
+    unsafe = re.compile(r"^(pickle|cPickle|dill|joblib|marshal|shelve)\b|^(eval|exec|compile)$|^yaml\.(load|unsafe_load|full_load)$")
+    for line, name in names_in(tree):
+        if unsafe.search(name):
+            yield line, f"`{name}` can run code that came in a file"
+
+
+def no_global_randomness(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Sampling takes a Generator; privacy noise comes from the operating system."""
+    for line, name in names_in(tree):
+        if re.search(r"^(np|numpy)\.random\.(?!Generator$|default_rng$|SeedSequence$)\w+$|^random\.\w+$", name):
+            yield line, f"`{name}` uses global random state"
+
+
+def noise_is_unseedable(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Nothing in the room of noise, or the curator's, takes a seed or a numpy generator."""
+    if path.parent.name not in {"noise", "curator"}:
+        return
+    for line, name in names_in(tree):
+        # check_score tries fixed estimates against a score: a self-test, not noise.
+        if re.search(r"\brandom\b", name) and path.name != "scores.py":
+            yield line, f"`{name}`: privacy noise comes from noise/source.py alone"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.arg in {"seed", "rng", "random_state"}:
+            yield node.lineno, f"parameter `{node.arg}`: privacy noise cannot be seeded"
+
+
+def quiet_on_import(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Importing a module does no work that can be seen; only the command line prints."""
+    if path.parent.name == "cli":
+        return
+    for line, name in names_in(tree):
+        if name == "print":
+            yield line, "only cli/ writes to the terminal"
+
+
+def one_noun_each(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Modules stay small and are named after what they hold."""
+    lines = len(path.read_text().splitlines())
+    if lines > MOST_LINES:
+        yield 1, f"{lines} lines: more than one noun?"
+    if path.stem in {"utils", "helpers", "common", "misc", "manager"}:
+        yield 1, f"`{path.stem}` says nothing about what is inside"
+    if not ast.get_docstring(tree):
+        yield 1, "a module begins by saying what it is for"
+
+
+def exact_rows_stay_home(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Exact counts are asked of a table by the curator alone (and by the custodian's own comparison)."""
+    if path.parent.name in {"tables", "curator", "utility"}:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in {"sparse_counts", "lattice_counts", "count_valid", "votes"}:
+            yield node.lineno, f"`.{node.attr}` reads exact counts outside the curator's room"
+
+
+RULES: tuple[Rule, ...] = (
+    nothing_that_runs_files,
+    no_global_randomness,
+    noise_is_unseedable,
+    quiet_on_import,
+    one_noun_each,
+    exact_rows_stay_home,
+)
+
+
+def breaches(path: Path) -> Iterator[str]:
+    """Every breach in one file, as path:line: what."""
+    tree = ast.parse(path.read_text(), str(path))
+    for rule in RULES:
+        for line, what in rule(path, tree):
+            yield f"{path.relative_to(ROOT)}:{line}: {what}"
+
+
+def main() -> int:
+    """Check every module of the package."""
+    found = [breach for path in sorted(SOURCE.rglob("*.py")) for breach in breaches(path)]
+    for breach in found:
+        print(breach)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

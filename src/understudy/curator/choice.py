@@ -1,0 +1,97 @@
+"""Private choice and noisy distances: which marginal an estimate serves worst, and by how much.
+
+`choose` is the exponential mechanism (McSherry, Talwar 2007) over a finite public list of cliques, sampled exactly: P ∝ exp(ε q / 2Δ).
+Scores are q = w · (score − penalty) with public weights and penalties on a grid, so Δ = max w · Δ(score), in integers. Its price is ε in a
+pure run, ε²/8 in a zCDP run, 0.393 ε² in a GDP run (`accounting.pricing.price_choice`).
+
+`errors` adds exact integer noise to the L1 distances themselves. One unit moves every distance at once by at most Δ, so K of them have
+L1 sensitivity K·Δ and L2 sensitivity √K·Δ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Sensitivity
+from understudy.accounting.pricing import choice_epsilon_for, price, price_choice
+from understudy.curator.room import Room
+from understudy.curator.scores import GRID, SCORES, to_grid
+from understudy.curator.till import Answer, fingerprint
+from understudy.errors import Refused
+from understudy.measurements import Clique, Distance
+from understudy.noise import exponential
+
+Estimates = Mapping[Clique, NDArray[np.float64]]
+
+
+def choose(
+    room: Room,
+    estimates: Estimates,
+    *,
+    amount: Fraction,
+    score: str = "l1",
+    weights: Sequence[float] | None = None,
+    penalties: Sequence[float] | None = None,
+) -> Clique:
+    """One of the cliques, with probability rising in w · (score − penalty)."""
+    if not estimates:
+        raise Refused("There is nothing to choose from: the list of candidates is empty. Nothing was spent")
+    rule = SCORES[score]
+    cliques = list(estimates)
+    rounded = [to_grid(estimates[c]) for c in cliques]
+    factors = np.ones(len(cliques), np.int64) if weights is None else np.maximum(to_grid(np.array(weights)), 1)
+    offsets = np.zeros(len(cliques), np.int64) if penalties is None else to_grid(np.array(penalties))
+    sensitivity = Fraction(int(factors.max()) * rule.sensitivity(room.neighbours, room.max_rows))
+    epsilon = choice_epsilon_for(amount, room.currency)
+    request = {
+        "mechanism": "choice",
+        "score": score,
+        "epsilon": epsilon,
+        "candidates": [[c, fingerprint(e), int(f), int(o)] for c, e, f, o in zip(cliques, rounded, factors, offsets, strict=True)],
+    }
+
+    def draw() -> Answer:
+        tables = room.table.counts(cliques)
+        scores = [
+            int(f) * (rule.of(counts, estimate) - int(o))
+            for counts, estimate, f, o in zip(tables, rounded, factors, offsets, strict=True)
+        ]
+        return {"index": np.array(exponential(np.array(scores, np.int64), epsilon=epsilon, sensitivity=sensitivity))}
+
+    answer = room.till.pay(request, price_choice(epsilon, room.currency), draw)
+    return cliques[int(answer["index"])]
+
+
+def errors(room: Room, estimates: Estimates, *, amount: Fraction) -> dict[Clique, Distance]:
+    """The L1 distance of every estimate to its true marginal, all of them noisy."""
+    if not estimates:
+        return {}
+    rule = SCORES["l1"]
+    cliques = list(estimates)
+    rounded = [to_grid(estimates[c]) for c in cliques]
+    one = rule.sensitivity(room.neighbours, room.max_rows)
+    count = len(cliques)
+    sensitivity = Sensitivity(l1=Fraction(count * one), l2_squared=Fraction(count * one * one), l0=count, linf=Fraction(one))
+    scale = room.scale(amount, sensitivity)
+    cost = price(room.law, scale, sensitivity, room.currency)
+    request = {
+        "mechanism": "errors",
+        "law": room.law,
+        "scale": scale,
+        "candidates": [[c, fingerprint(e)] for c, e in zip(cliques, rounded, strict=True)],
+    }
+
+    def draw() -> Answer:
+        tables = room.table.counts(cliques)
+        exact = np.array([rule.of(t, e) for t, e in zip(tables, rounded, strict=True)], np.int64)
+        return {"distances": room.noisy(exact, scale)}
+
+    distances = room.till.pay(request, cost, draw)["distances"]
+    each = price(room.law, scale, Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)), room.currency)
+    return {
+        c: Distance(c, int(d), GRID, room.law, scale, each) for c, d in zip(cliques, distances, strict=True)
+    }

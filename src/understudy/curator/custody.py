@@ -1,0 +1,153 @@
+"""Custody: the curator's inside. Rows, noise and account meet here and nowhere else.
+
+Outside, this object is seen only through the narrow protocol in `synthesizers.base`: it answers what has a price and nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator import choice, discovery, marginals, quantiles, stability, sums
+from understudy.curator.room import Room
+from understudy.curator.sums import Mean, Sum
+from understudy.errors import BudgetExceeded, Refused
+from understudy.measurements import AxisMap, Clique, Distance, Measurement, Measurements
+from understudy.schema import Lattice, Schema
+
+
+class Custody:
+    """Answers what has a price. `share` is always a part of the budget handed over (`hand_over`), exact."""
+
+    def __init__(self, room: Room, schema: Schema) -> None:
+        self._room = room
+        self._schema = schema
+        self._known = Measurements()
+        self._handed = room.till.left
+
+    @property
+    def schema(self) -> Schema:
+        """The schema; closed once discovery is done."""
+        return self._schema
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation the guarantee is about."""
+        return self._room.neighbours
+
+    @property
+    def currency(self) -> Currency:
+        """What the run adds up."""
+        return self._room.currency
+
+    @property
+    def known(self) -> Measurements:
+        """What discovery bought already; free to use."""
+        return self._known
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows where neighbours agree on it (replace, one row per unit), or where it is declared public."""
+        if self._room.neighbours is Neighbours.REPLACE and self._schema.unit.id is None:
+            return self._room.table.rows()
+        return self._schema.rows
+
+    @property
+    def left(self) -> Fraction:
+        """The share of what was handed over that is not spent yet."""
+        return self._room.till.left / self._handed if self._handed else Fraction(0)
+
+    @property
+    def left_delta(self) -> Fraction:
+        """What is left of the δ set aside for thresholds."""
+        return self._room.till.left_delta
+
+    @property
+    def charges(self) -> tuple[tuple[str, Cost], ...]:
+        """What was asked and what it cost, in order: the statement of account."""
+        return tuple(self._room.till.charges)
+
+    def discover(self, *, share: Fraction, delta: Fraction, progress: Callable[[str, float], None]) -> Schema:
+        """Close the schema: buy the types, values and bounds nobody declared, for `share` of what is left. Free where all is declared."""
+        amount = share * self._room.till.left
+        found = discovery.close(self._room, self._schema, amount=amount, delta=delta, progress=progress)
+        self._schema, bought, table = found
+        self._known = self._known + bought
+        self._room = replace(self._room, table=table)
+        return self._schema
+
+    def hand_over(self) -> None:
+        """From here on, shares are parts of what is left now."""
+        self._handed = self._room.till.left
+
+    def measure(
+        self,
+        cliques: Sequence[Clique],
+        *,
+        share: Fraction | int,
+        weights: Sequence[float] | None = None,
+        maps: Sequence[tuple[AxisMap, ...]] | None = None,
+    ) -> Measurements:
+        """Noisy marginals; the share is split by weight, equally by default."""
+        return marginals.measure(
+            self._room, self._schema, [tuple(c) for c in cliques], amount=self._amount(share), weights=weights, maps=maps
+        )
+
+    def count(self, *, share: Fraction | int) -> Measurement:
+        """The noisy number of rows."""
+        return self.measure([()], share=share)[0]
+
+    def sum(self, column: str, *, share: Fraction | int) -> Sum:
+        """The noisy sum of a bounded column, clipped to its bounds."""
+        return sums.total(self._room, self._lattice(column), amount=self._amount(share))
+
+    def mean(self, column: str, *, share: Fraction | int) -> Mean:
+        """The noisy mean of a bounded column: half of the share for its sum, half for its count."""
+        return sums.mean(self._room, self._lattice(column), amount=self._amount(share))
+
+    def quantiles(self, column: str, alphas: Sequence[Fraction], *, share: Fraction | int) -> list[int]:
+        """Lattice indices near the quantiles of a bounded column."""
+        return quantiles.quantiles(self._room, self._lattice(column), alphas, amount=self._amount(share))
+
+    def sparse(self, clique: Clique, *, share: Fraction | int) -> Measurements:
+        """The cells of a large marginal that are safely above zero, with noisy counts; uses the δ set aside for thresholds."""
+        found = stability.cells(self._room, tuple(clique), amount=self._amount(share), delta=self._room.till.left_delta)
+        return Measurements((), (found,))
+
+    def errors(self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int) -> dict[Clique, Distance]:
+        """Noisy L1 distances between the true marginals and estimates of them."""
+        return choice.errors(self._room, estimates, amount=self._amount(share))
+
+    def choose(
+        self,
+        estimates: Mapping[Clique, NDArray[np.float64]],
+        *,
+        share: Fraction | int,
+        score: str = "l1",
+        weights: Sequence[float] | None = None,
+        penalties: Sequence[float] | None = None,
+    ) -> Clique:
+        """One clique, chosen privately by a score that lives in this room."""
+        return choice.choose(
+            self._room, estimates, amount=self._amount(share), score=score, weights=weights, penalties=penalties
+        )
+
+    def _amount(self, share: Fraction | int) -> Fraction:
+        if isinstance(share, float) or not 0 < share <= 1:
+            raise Refused("A share is an exact fraction above 0 and at most 1. Nothing was spent")
+        amount = share * self._handed
+        if amount > self._room.till.left:
+            raise BudgetExceeded(f"A share of {share} was asked for and only {float(self.left):.3g} is left in this run. Nothing was spent")
+        return amount
+
+    def _lattice(self, column: str) -> Lattice:
+        found = self._schema[column]
+        if not isinstance(found, Lattice):
+            raise Refused(f"{column}: only numbers, dates and times have sums and quantiles. Nothing was spent")
+        return found

@@ -1,0 +1,80 @@
+"""Noisy marginals: the counts of a clique's cells, through an integer map on each axis, plus exact noise on every cell.
+
+Why it is private. A row lies in one cell of a marginal, so it adds one column of A = ⊗ maps to the answer. Add/remove: the answer moves by
+at most max_rows times A's largest column norm. Replace: by at most max_rows times the largest distance of two columns. Those norms
+are computed exactly in `accounting.sensitivity`, the scale from them is rounded up, and the price is that of the rounded scale.
+Several marginals of one request are answered by independent noise and priced one by one; their prices add up.
+
+Structural zeros (`Schema.zeros`) are declared, not observed: rows in them are not counted and no noise is drawn for them, which can only
+lower the sensitivity.
+
+Sensitivity checked by brute force in tests/curator/test_marginals.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost
+from understudy.accounting.pricing import price
+from understudy.accounting.sensitivity import marginal_sensitivity
+from understudy.curator.room import Room, split
+from understudy.curator.till import Answer
+from understudy.measurements import AxisMap, Clique, Identity, Measurement, Measurements
+from understudy.schema import Schema
+
+
+def measure(
+    room: Room,
+    schema: Schema,
+    cliques: Sequence[Clique],
+    *,
+    amount: Fraction,
+    weights: Sequence[float] | None = None,
+    maps: Sequence[tuple[AxisMap, ...]] | None = None,
+) -> Measurements:
+    """Measure every clique once, for at most `amount` in all."""
+    if not cliques:
+        return Measurements()
+    chosen = maps or [tuple(Identity(n) for n in schema.sizes(clique)) for clique in cliques]
+    amounts = split(amount, weights, len(cliques))
+    plans: list[tuple[Clique, tuple[AxisMap, ...], Fraction, Cost]] = []
+    for clique, axes, part in zip(cliques, chosen, amounts, strict=True):
+        sensitivity = marginal_sensitivity(axes, neighbours=room.neighbours, max_rows=room.max_rows)
+        scale = room.scale(part, sensitivity)
+        plans.append((clique, axes, scale, price(room.law, scale, sensitivity, room.currency)))
+    total = sum((cost for *_, cost in plans), Cost(room.currency, Fraction(0)))
+    request = {"mechanism": "marginals", "law": room.law, "cliques": [[c, repr(a), s] for c, a, s, _ in plans]}
+
+    def draw() -> Answer:
+        tables = room.table.counts([clique for clique, *_ in plans])
+        return {
+            f"{i}": _noisy(room, schema, clique, axes, scale, counts)
+            for i, ((clique, axes, scale, _), counts) in enumerate(zip(plans, tables, strict=True))
+        }
+
+    answer = room.till.pay(request, total, draw)
+    return Measurements(
+        tuple(
+            Measurement(clique, axes, answer[f"{i}"].astype(np.int64, copy=False), room.law, scale, cost)
+            for i, (clique, axes, scale, cost) in enumerate(plans)
+        )
+    )
+
+
+def _noisy(
+    room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...], scale: Fraction, counts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    zeros = schema.zeros(clique)
+    exact = counts if zeros is None else np.where(zeros, 0, counts)
+    for axis, map_ in enumerate(axes):
+        if not isinstance(map_, Identity):
+            exact = np.moveaxis(np.tensordot(map_.matrix(), exact, axes=(1, axis)), 0, axis)
+    noisy = room.noisy(np.ascontiguousarray(exact), scale)
+    if zeros is not None and all(isinstance(m, Identity) for m in axes):
+        noisy[zeros] = 0
+    return noisy

@@ -1,0 +1,115 @@
+"""The rehearsal: the real curator on an imagined table. No rows, no noise, no ledger; every price is the real one.
+
+A plan is what a rehearsal charged and what it measured. Because the same code asks and pays, a plan cannot drift from the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost
+from understudy.accounting.filter import Filter
+from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator.custody import Custody
+from understudy.curator.room import Room
+from understudy.curator.till import Till
+from understudy.measurements import Clique
+from understudy.schema import Schema
+from understudy.tables import CANDIDATES, TEXT
+
+
+ASSUMED_VALUES = 20
+"""Values that a list still to be learned is assumed to have."""
+
+ASSUMED_RANGE = 10_000
+"""Lattice points, from zero, that bounds still to be learned are assumed to span."""
+
+PLENTY = 10**12
+"""A count that no noise hides."""
+
+
+class Stage:
+    """A table nobody is in: every marginal is empty. What discovery asks about stands out plainly, so that sizes can be forecast."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def rows(self) -> int:
+        """None at all."""
+        return 0
+
+    def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        """Zero in every cell."""
+        return [np.zeros(self._schema.sizes(clique), np.int64) for clique in cliques]
+
+    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """No cell occurs."""
+        return np.zeros((0, len(clique)), np.int64), np.zeros(0, np.int64)
+
+    def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
+        """As many as are assumed."""
+        return [f"value {i + 1:02}" for i in range(ASSUMED_VALUES)], np.full(ASSUMED_VALUES, PLENTY)
+
+    def lattice(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """No value occurs."""
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+    def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
+        """Plenty in the bins of the assumed range."""
+        inside = [a < ASSUMED_RANGE and b > 0 for a, b in pairwise(edges)]
+        return np.where(inside, PLENTY, 0).astype(np.int64)
+
+    def sum(self, column: str, low: int, high: int) -> int:
+        """Nothing to add up."""
+        return 0
+
+    def count_valid(self, column: str) -> int:
+        """No row, no value."""
+        return 0
+
+    def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Every column is taken for a list of labels."""
+        ballots = np.zeros((len(columns), len(CANDIDATES)), np.int64)
+        ballots[:, CANDIDATES.index(TEXT)] = PLENTY
+        return ballots
+
+    def described(self, schema: Schema) -> Stage:
+        """As empty under another schema."""
+        return Stage(schema)
+
+
+class _Practice:
+    """A run that remembers nothing."""
+
+    def answer(self, step: int, digest: str) -> bytes | None:
+        return None
+
+    def charge(self, step: int, cost: Cost, digest: str) -> None:
+        pass
+
+    def store(self, step: int, digest: str, payload: bytes) -> None:
+        pass
+
+
+def _silence(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    return np.zeros(shape, np.int64)
+
+
+def rehearse(schema: Schema, filter: Filter, *, epsilon: Fraction, neighbours: Neighbours) -> Custody:
+    """A curator of an imagined table, to find out what a run would ask and pay."""
+    room = Room(
+        table=Stage(schema),
+        till=Till(_Practice(), filter),
+        neighbours=neighbours,
+        currency=filter.currency,
+        epsilon=epsilon,
+        max_rows=schema.unit.max_rows,
+        draw=_silence,
+    )
+    return Custody(room, schema)

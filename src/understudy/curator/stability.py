@@ -1,0 +1,128 @@
+"""Stability-based histogram: show only the cells that are safely above zero, of a domain too large or too unknown to noise in full.
+
+Bun, Nissim, Stemmer, "Simultaneous private learning of multiple concepts", 2016. Noise is added to the non-empty cells; a cell shows if its
+noisy count exceeds T. What is shown is sorted, so its order tells nothing.
+
+Why it is private. A unit has at most m rows, so it brings into being cells of counts c₁ + c₂ + … ≤ m that its neighbour lacks. The chance that any
+of them shows is at most δ₀ = max over c of ⌊m/c⌋ · P(c + noise > T), because a cell of count c shows with P(noise > T − c) and there are
+at most ⌊m/c⌋ of them for the worst c. Cells that both neighbours have move by at most the histogram's sensitivity Δ.
+
+  * Discrete Laplace, scale Δ₁/ε: (ε, δ₀)-private. In one direction, P[M(x) ∈ S] ≤ δ₀ + e^ε P[M(x') ∈ S]. In the other, S holds no new cell, and that
+    none shows has probability at least 1 − δ₀; a cell that only x' has uses up at least 1 of the L1 distance, so the common cells cost
+    at most e^(ε − 1/scale), and e^(ε − 1/scale) / (1 − δ₀) ≤ e^ε where δ₀ ≤ 1 − e^(−1/scale), which is checked.
+  * Gaussian laws: let M̃ be M with the cells of one side only never shown. M and M̃ differ by at most δ₀ in total variation on either side, and M̃ costs the
+    Gaussian price on the common cells. For the whole run, P[M(x) ∈ S] ≤ δ₀ + e^ε (P[M(x') ∈ S] + δ₀) + δ(run). So a charge of δ
+    buys δ₀ = δ / (1 + e^ε), with the run's own ε.
+
+Tails are proven upper bounds (noise/tails.py), not floats. Checked in tests/curator/test_stability.py.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost
+from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.pricing import price
+from understudy.curator.room import Room
+from understudy.curator.till import Answer
+from understudy.errors import Refused
+from understudy.measurements import Clique, Sparse
+from understudy.noise.tails import tails
+
+BITS = 256
+"""Precision of the tail bounds: δ far below 2⁻²⁵⁶ is nobody's request."""
+
+
+def threshold(*, law: Law, scale: Fraction, delta: Fraction, max_rows: int = 1) -> int:
+    """Smallest count above which a cell may be shown so that a unit's own cells show with probability at most `delta`.
+
+    >>> threshold(law=Law.DISCRETE_LAPLACE, scale=Fraction(2), delta=Fraction(1, 10**6))
+    27
+    """
+    law_tails = tails(law, scale)
+
+    def shows(count: int, at: int) -> Fraction:
+        return Fraction(law_tails.tail(at - count, BITS)[1], 1 << BITS)
+
+    def safe(at: int) -> bool:
+        worst = {max_rows // times for times in range(1, max_rows + 1)}
+        return all((max_rows // count) * shows(count, at) <= delta for count in worst)
+
+    low, high = max_rows - 1, max_rows
+    while not safe(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if safe(middle) else (middle, high)
+    return high
+
+
+def laplace_threshold(*, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> int:
+    """The threshold of one (ε, δ) histogram whose unit is the row.
+
+    >>> laplace_threshold(epsilon=Fraction(1), delta=Fraction(1, 10**6), neighbours=Neighbours.REPLACE)
+    27
+    """
+    moves = 1 if neighbours is Neighbours.ADD_REMOVE else 2
+    return threshold(law=Law.DISCRETE_LAPLACE, scale=moves / epsilon, delta=delta)
+
+
+def labels(room: Room, column: str, *, amount: Fraction, delta: Fraction) -> tuple[tuple[str, ...], Sparse]:
+    """The labels of a column that are safely above zero, and their noisy counts."""
+    scale, cost, at = _plan(room, amount, delta, f"{column}: its values have to be learned")
+    request = {"mechanism": "values", "column": column, "law": room.law, "scale": scale, "threshold": at}
+
+    def draw() -> Answer:
+        names, counts = room.table.labels(column)
+        order = np.argsort(np.array(names, np.str_)) if names else np.zeros(0, np.int64)
+        noisy = room.noisy(counts[order], scale)
+        return {"labels": np.array(names, np.str_)[order][noisy > at], "counts": noisy[noisy > at]}
+
+    answer = room.till.pay(request, cost, draw)
+    shown = tuple(str(label) for label in answer["labels"])
+    codes = np.arange(len(shown), dtype=np.int64)[:, None]
+    return shown, Sparse((column,), codes, answer["counts"].astype(np.int64), at, room.law, scale, cost)
+
+
+def cells(room: Room, clique: Clique, *, amount: Fraction, delta: Fraction) -> Sparse:
+    """The cells of a marginal that are safely above zero, and their noisy counts."""
+    scale, cost, at = _plan(room, amount, delta, "a sparse histogram shows only cells above a threshold")
+    request = {"mechanism": "cells", "clique": clique, "law": room.law, "scale": scale, "threshold": at}
+
+    def draw() -> Answer:
+        codes, counts = room.table.sparse_counts(clique)
+        order = np.lexsort(codes.T[::-1])
+        noisy = room.noisy(counts[order], scale)
+        return {"codes": codes[order][noisy > at], "counts": noisy[noisy > at]}
+
+    answer = room.till.pay(request, cost, draw)
+    codes: NDArray[np.int64] = answer["codes"].astype(np.int64).reshape(-1, len(clique))
+    return Sparse(clique, codes, answer["counts"].astype(np.int64), at, room.law, scale, cost)
+
+
+def _plan(room: Room, amount: Fraction, delta: Fraction, why: str) -> tuple[Fraction, Cost, int]:
+    """Scale, price and threshold of one histogram."""
+    if delta <= 0:
+        remedy = "Declare the values in the schema, or allow a small δ such as 1e-9"
+        raise Refused(f"{why}, and that cannot be done with δ = 0. {remedy}. Nothing was spent")
+    sensitivity = room.unit_vector()
+    scale = room.scale(amount, sensitivity)
+    paid = price(room.law, scale, sensitivity, room.currency)
+    if room.law is Law.DISCRETE_LAPLACE:
+        # δ₀ ≤ 1 − e^(−1/scale), by the bound 1 − e^(−x) ≥ x/(1 + x) for x > 0.
+        chance = min(delta, 1 / (1 + scale))
+    else:
+        chance = delta / (1 + _exp_up(room.epsilon))
+    at = threshold(law=room.law, scale=scale, delta=chance, max_rows=room.max_rows)
+    return scale, Cost(paid.currency, paid.amount, delta), at
+
+
+def _exp_up(epsilon: Fraction) -> Fraction:
+    """At least e^ε."""
+    return Fraction(math.ceil(math.exp(min(float(epsilon), 500.0)) * (1 + 1e-9)))

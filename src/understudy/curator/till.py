@@ -1,0 +1,93 @@
+"""The till: every answer is paid for here, in one order that a crash cannot change.
+
+    admit (the run's filter)  →  charge (durable)  →  draw  →  store  →  answer
+
+Refused by the filter: nothing was spent. Killed after the charge: the charge stands and no answer left the room. Killed after the store:
+only resuming the same run, asking the same question at the same step, gets that stored answer again. No path returns an
+answer that was not charged, and none returns a stored answer to a new run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost
+from understudy.accounting.filter import Filter
+
+Answer = dict[str, NDArray[np.generic]]
+"""Noisy arrays by name: all that a mechanism may hand back."""
+
+
+class Run(Protocol):
+    """The part of a ledger's run that the till needs."""
+
+    def answer(self, step: int, digest: str) -> bytes | None:
+        """The answer stored for this step and question, if there is one."""
+
+    def charge(self, step: int, cost: Cost, digest: str) -> None:
+        """Write the charge down durably."""
+
+    def store(self, step: int, digest: str, payload: bytes) -> None:
+        """Keep the answer for a resumed run."""
+
+
+class Till:
+    """Takes the money, then lets a mechanism draw."""
+
+    def __init__(self, run: Run, filter: Filter) -> None:
+        self._run = run
+        self._filter = filter
+        self._step = 0
+        self.charges: list[tuple[str, Cost]] = []
+
+    @property
+    def left(self) -> Fraction:
+        """What is left of the run, in its currency."""
+        return self._filter.left
+
+    @property
+    def left_delta(self) -> Fraction:
+        """What is left of the δ set aside for thresholds."""
+        return self._filter.left_delta
+
+    def pay(self, request: Mapping[str, object], cost: Cost, draw: Callable[[], Answer]) -> Answer:
+        """Charge for a request, then draw its answer; `request` states everything the answer depends on but the rows and the noise."""
+        digest = hashlib.sha256(json.dumps(request, sort_keys=True, default=str).encode()).hexdigest()
+        step, self._step = self._step, self._step + 1
+        self._filter.admit(cost)
+        self.charges.append((str(request["mechanism"]), cost))
+        stored = self._run.answer(step, digest)
+        if stored is not None:
+            return _unpack(stored)
+        self._run.charge(step, cost, digest)
+        answer = draw()
+        self._run.store(step, digest, _pack(answer))
+        return answer
+
+
+def fingerprint(array: NDArray[np.generic]) -> str:
+    """A short name for an array in a request, so that requests stay small.
+
+    >>> fingerprint(np.zeros(3)) == fingerprint(np.zeros(3)), fingerprint(np.zeros(3)) == fingerprint(np.ones(3))
+    (True, False)
+    """
+    return hashlib.sha256(f"{array.dtype}{array.shape}".encode() + np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def _pack(answer: Answer) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **answer)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def _unpack(payload: bytes) -> Answer:
+    with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}

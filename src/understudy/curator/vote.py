@@ -1,0 +1,78 @@
+"""The vote on types: what a column of a CSV file holds, decided by all its cells rather than by whether every one of them parses.
+
+Each cell votes for exactly one candidate, the most specific type it can be read as (`tables.CANDIDATES`). The noisy votes then elect the most specific
+type that nearly all non-empty cells support, so that one odd cell neither flips a type nor shows.
+
+Why it is private. A row has one cell in each of d columns, and each cell one vote: one row moves d counts by 1. A unit of m rows moves
+the votes by at most d·m in L1 and √d·m in L2; replaced, by twice and √2 times that. Every count is noised, the empty ones too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Sensitivity
+from understudy.accounting.preview import deviation
+from understudy.accounting.pricing import price
+from understudy.curator.room import Room
+from understudy.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Real, Time, Undeclared
+from understudy.tables import CANDIDATES, EMPTY, TEXT, supports
+
+TOLERANCE = Fraction(1, 500)
+"""Part of the non-empty cells that may be something else."""
+
+SIGMAS = 5
+"""Noise of this many standard deviations flips no election."""
+
+
+def types(room: Room, columns: Sequence[Undeclared], *, amount: Fraction) -> list[Column]:
+    """Each column with the type its cells elected."""
+    one = room.unit_vector()
+    d = len(columns)
+    sensitivity = Sensitivity(l1=d * one.l1, l2_squared=d * one.l2_squared, l0=d * one.l0, linf=one.linf)
+    scale = room.scale(amount, sensitivity)
+    names = [c.name for c in columns]
+    request = {"mechanism": "types", "columns": names, "candidates": list(CANDIDATES), "law": room.law, "scale": scale}
+    answer = room.till.pay(
+        request,
+        price(room.law, scale, sensitivity, room.currency),
+        lambda: {"votes": room.noisy(room.table.votes(names), scale)},
+    )
+    votes: NDArray[np.int64] = answer["votes"].astype(np.int64)
+    noise = deviation(room.law, scale)
+    return [_typed(column, elect(ballots, noise)) for column, ballots in zip(columns, votes, strict=True)]
+
+
+def elect(ballots: NDArray[np.int64], noise: float) -> str:
+    """The most specific candidate that nearly all non-empty cells support; text where nothing stands out of the noise.
+
+    >>> ballots = np.zeros(len(CANDIDATES), np.int64)
+    >>> ballots[CANDIDATES.index("integer")], ballots[CANDIDATES.index("text")] = 1000, 1
+    >>> elect(ballots, 1.0)
+    'integer'
+    """
+    filled = [i for i, name in enumerate(CANDIDATES) if name != EMPTY]
+    total = int(ballots[filled].sum())
+    slack = SIGMAS * noise * sqrt(len(filled))
+    if total <= 2 * slack:
+        return TEXT
+    allowed = max(slack, float(TOLERANCE) * total)
+    for name in CANDIDATES:
+        against = sum(int(ballots[i]) for i in filled if not supports(CANDIDATES[i], name))
+        if name != EMPTY and against <= allowed:
+            return name
+    return TEXT
+
+
+def _typed(column: Undeclared, elected: str) -> Column:
+    known = {"name": column.name, "role": column.role, "nullable": column.nullable, "missing": column.missing, "use": column.use}
+    common = {**known, "dtype": column.dtype, "note": column.note, "learned": (*column.learned, "type")}
+    if elected.startswith("decimal"):
+        return Real(**common, step=Fraction(1, 10 ** int(elected.removeprefix("decimal"))))  # type: ignore[arg-type]
+    kinds: dict[str, type[Column]] = {"boolean": Boolean, "integer": Integer, "real": Real, "date": Date, "datetime": Datetime, "time": Time}
+    return kinds.get(elected, Categorical)(**common)  # type: ignore[arg-type]

@@ -1,0 +1,42 @@
+"""Opening: what a table says about itself before anything is spent, and whether a schema fits it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from understudy.errors import TableError
+from understudy.schema import Column, Schema, load_schema
+from understudy.schema.declaration import guess_identifier
+from understudy.schema.declared import column_of_type
+from understudy.schema import Identifier, Undeclared
+from understudy.tables import Source, open_table
+
+
+def open_source(data: object) -> Source:
+    """The table behind a path or frame; a source is taken as it is."""
+    return data if isinstance(data, Source) else open_table(data)
+
+
+def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
+    """The schema given, checked against the table's header; without one, what the table itself declares.
+
+    Types that a Parquet file or a frame states are taken as public. A CSV file states none: its columns stay undeclared and a paid vote decides.
+    """
+    if schema is None:
+        return Schema(columns=tuple(_undescribed(source, name) for name in source.names))
+    known = schema if isinstance(schema, Schema) else load_schema(schema)
+    for column in known.columns:
+        if column.name not in source.names:
+            needed = column.modelled or column.name == known.unit.id
+            if needed:
+                raise TableError(f'column "{column.name}" is in the schema and not in the table. Nothing was spent')
+    return known
+
+
+def _undescribed(source: Source, name: str) -> Column:
+    if guess_identifier(name):
+        return Identifier(name=name, note="its name says so")
+    dtype = source.dtypes.get(name)
+    if source.types is None:
+        return Undeclared(name=name, dtype=dtype)
+    return column_of_type(name, source.types[name], dtype=dtype)

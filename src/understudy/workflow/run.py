@@ -1,0 +1,197 @@
+"""A run, from rows to release: reserve, discover, measure, estimate, release.
+
+Everything that can be refused is refused before the ledger is touched. Once the run's whole (ε, δ) is reserved it stays spent, whatever happens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from understudy.accounting.budget import DEFAULT_DELTA, Budget
+from understudy.accounting.cost import Currency
+from understudy.accounting.filter import Filter
+from understudy.accounting.ledger import Ledger
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Custody, Room, Till, Window, needs_delta
+from understudy.errors import Refused
+from understudy.releases import Guarantee, Release, Statement, Step
+from understudy.measurements import Measurements
+from understudy.schema import Schema, load_schema
+from understudy.schema.declaration import declarations, learned
+from understudy.synthesizers import Progress, Synthesizer, make, silent
+from understudy.synthesizers.base import Workload
+from understudy.tables import Source, Table
+from understudy.workflow.opening import open_source, schema_for
+
+DISCOVERY_SHARE = Fraction(1, 5)
+"""Part of the run that finds out what nobody declared, where anything was left open."""
+
+THRESHOLD_SHARE = Fraction(1, 10)
+"""Part of δ set aside for thresholds, where any are needed."""
+
+DEFAULT_SYNTHESIZER = "independent"
+
+
+def synthesize(
+    data: object,
+    schema: Schema | str | Path | None = None,
+    *,
+    epsilon: object,
+    delta: object = None,
+    synthesizer: str | Synthesizer = DEFAULT_SYNTHESIZER,
+    ledger: str | Path | None = None,
+    dataset: str | None = None,
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    currency: Currency | str | None = None,
+    analyst: str = "",
+    resume: str | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> Release:
+    """Release a differentially private stand-in for a table.
+
+    `data` is a CSV or Parquet path, or a pandas, polars, pyarrow or DuckDB frame. Without a `schema`, types, values and bounds are learned inside
+    the budget. The whole (ε, δ) is charged to the ledger before any noise is drawn; without one, an uncapped `<file>.ledger` records
+    the running total. `seed` seeds the sampling of synthetic rows, never the noise. `resume` takes up a run that was cut off.
+    """
+    method = synthesizer if isinstance(synthesizer, Synthesizer) else make(synthesizer)
+    rng = np.random.default_rng(seed)
+    if not method.spends:
+        return _without_rows(data, schema, method, rng, progress)
+    relation = Neighbours(neighbours)
+    budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
+    source = open_source(data)
+    described = schema_for(source, schema)
+    filter = filter_for(budget, described, method, Currency(currency) if currency else None)
+    refuse_early(described, method, filter)
+    with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
+        if resume is None:
+            run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst)
+        else:
+            run = book.resume(resume)
+            budget, filter = run.budget, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
+        room = Room(
+            table=Table(source, described),
+            till=Till(run, filter),
+            neighbours=relation,
+            currency=filter.currency,
+            epsilon=budget.epsilon,
+            max_rows=described.unit.max_rows,
+        )
+        custody = Custody(room, described)
+        measurements = perform(custody, method, progress)
+        run.finish()
+        head = book.head
+    progress("fitting", 0.0)
+    model = method.estimate(custody.schema, measurements, rng)
+    progress("fitting", 1.0)
+    return Release(
+        guarantee=_guarantee(custody, budget, filter),
+        schema=custody.schema,
+        measurements=measurements,
+        model=model,
+        statement=_statement(custody, budget, filter, dataset=book.dataset, head=head, run=run.id),
+        synthesizer=method.name,
+        frame=source.kind,
+    )
+
+
+def perform(custody: Custody, method: Synthesizer, progress: Progress) -> Measurements:
+    """Everything of a run that is paid for: discovery, then what the synthesizer measures. A rehearsal performs the same."""
+    discovery_delta = custody.left_delta / 2 if method.needs_delta else custody.left_delta
+    schema = custody.discover(share=DISCOVERY_SHARE, delta=discovery_delta, progress=progress)
+    custody.hand_over()
+    progress("measuring", 0.0)
+    measurements = method.measure(Window(custody), Workload.triples(schema), progress)
+    progress("measuring", 1.0)
+    return measurements
+
+
+def open_ledger(
+    path: str | Path | None, source: Source, *, dataset: str | None, neighbours: Neighbours, schema: Schema
+) -> Ledger:
+    """The ledger asked for, or an uncapped one beside the file that records the running total."""
+    unit = schema.unit.noun if schema.unit.id is None else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
+    if path is not None and Path(path).exists() and dataset is None:
+        book = Ledger.open(path)
+        book.expect(neighbours=neighbours, unit=unit)
+        return book
+    name = dataset or source.title
+    where = Path(path) if path is not None else source.ledger_path
+    return Ledger.open_or_create(where, dataset=name, neighbours=neighbours, unit=unit)
+
+
+def filter_for(budget: Budget, schema: Schema, method: Synthesizer, currency: Currency | None) -> Filter:
+    """What the run may spend; part of δ is set aside where thresholds are needed."""
+    thresholds = needs_delta(schema) or method.needs_delta
+    return Filter.of(budget, currency=currency, threshold_delta=budget.delta * THRESHOLD_SHARE if thresholds else Fraction(0))
+
+
+def refuse_early(schema: Schema, method: Synthesizer, filter: Filter) -> None:
+    """Everything that can be known to fail fails here, before anything is spent."""
+    if len(schema) == 0:
+        raise Refused("No column is left to release: all are identifiers, text or left out. Change the schema. Nothing was spent")
+    if needs_delta(schema) and filter.delta <= 0:
+        raise Refused(
+            "Values that nobody declared have to be learned, and that cannot be done with δ = 0."
+            " Declare them in a schema (understudy describe), or allow a small δ such as 1e-9. Nothing was spent"
+        )
+    method.check(schema, delta=filter.delta)
+
+
+def _without_rows(
+    data: object, schema: Schema | str | Path | None, method: Synthesizer, rng: np.random.Generator, progress: Progress
+) -> Release:
+    """A release for which no row is read: only the schema."""
+    if schema is None:
+        raise Refused(f"{method.name} reads no rows, so it needs a schema that says everything: pass one. Nothing was spent")
+    described = schema if isinstance(schema, Schema) else load_schema(schema)
+    if not described.closed:
+        name = next(n for n in described if not described[n].closed)
+        raise Refused(f"{name}: {method.name} reads no rows, so the schema must declare this column's domain. Nothing was spent")
+    method.check(described, delta=Fraction(0))
+    progress("fitting", 1.0)
+    return Release(
+        guarantee=Guarantee.without_data(public=declarations(described)),
+        schema=described,
+        measurements=Measurements(),
+        model=method.estimate(described, Measurements(), rng),
+        statement=Statement(),
+        synthesizer=method.name,
+        frame=open_source(data).kind,
+    )
+
+
+def _guarantee(custody: Custody, budget: Budget, filter: Filter) -> Guarantee:
+    schema, relation = custody.schema, custody.neighbours
+    exact = ("the number of rows",) if relation is Neighbours.REPLACE and schema.unit.id is None else ()
+    return Guarantee(
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        currency=filter.currency,
+        amount=filter.total,
+        neighbours=relation,
+        unit=schema.unit.noun,
+        max_rows=schema.unit.max_rows,
+        invariants=exact,
+        public=declarations(schema),
+        learned=learned(schema),
+    )
+
+
+def _statement(custody: Custody, budget: Budget, filter: Filter, *, dataset: str, head: str, run: str) -> Statement:
+    steps = tuple(Step(asked=asked, cost=cost, share=cost.amount / filter.total) for asked, cost in custody.charges)
+    return Statement(
+        dataset=dataset,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        steps=steps,
+        ledger=head,
+        run=run,
+        day=datetime.now(UTC).date(),
+    )
