@@ -2,17 +2,24 @@
 
 The codes of a column come in a fixed order: its values (or bins), then `other`, then the empty cell, then each missing spelling. Tables
 compile a codec to one SQL expression (tables/expression.py); `Codec.code` is the same rule for one Python value, and their test.
+
+The rule, in order: an empty cell; a missing code (by its text; in a column of numbers, dates or times also by its value, so that -7 is
+missing as -7.0 too); a listed label or a value within the bounds; then the declared place of what is left: `other` for labels, the
+nearest bound for values out of bounds unless `outside` says missing, and the default for what is no value of the column's type.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
+from understudy.schema.cell import Cell, plain, spellings
 from understudy.schema.column import Boolean, Categorical, Column, Lattice, Outside
 
 UNIT_BINS = 64
@@ -106,35 +113,96 @@ class Codec:
         return np.dtype(np.min_scalar_type(max(self.size - 1, 0)))
 
     def code(self, value: object) -> int:
-        """The code of one Python value; never raises, whatever the value."""
-        if value is None or (isinstance(value, float) and value != value) or value == "":
-            return self.default
-        if isinstance(value, str) and value in self.column.missing:
-            return self.spelled(self.column.missing.index(value))
+        """The code of one Python value, or of the text of a cell; never raises, whatever the value."""
+        cell = plain(value)
+        place = self._place(cell)
+        if place is not None:
+            return place
         if isinstance(self.bins, Lookup):
-            return self._code_of_label(value)
-        return self._code_of_index(value)
-
-    def _code_of_label(self, value: object) -> int:
-        assert isinstance(self.bins, Lookup)
-        if isinstance(self.column, Boolean):
-            word = str(value).lower()
-            hits = [word in {s.lower() for s in side} for side in (self.column.false, self.column.true)]
-            return hits.index(True) if any(hits) else self.unlisted
-        text = str(value)
-        return self.bins.labels.index(text) if text in self.bins.labels else self.unlisted
-
-    def _code_of_index(self, value: object) -> int:
-        assert isinstance(self.bins, Edges)
-        assert isinstance(self.column, Lattice)
-        try:
-            index = self.column.index_of(value)
-        except (ValueError, OverflowError):
+            return self.default if cell is None else self.unlisted
+        index = self._index(cell)
+        if index is None or self._lattice.outside is Outside.MISSING:
             return self.default
+        return 0 if index < self.bins.edges[0] else len(self.bins) - 1
+
+    def knows(self, value: object) -> bool:
+        """Whether a value has a place of its own: listed, within the bounds, or missing where that is allowed.
+
+        >>> codec = codec_of(Categorical(name="sex", values=("F", "M"), nullable=False))
+        >>> codec.knows("F"), codec.knows("f"), codec.knows(None)
+        (True, False, False)
+        """
+        return self._place(plain(value)) is not None
+
+    def _place(self, cell: Cell) -> int | None:
+        """The code a cell has of its own right, None where it must go to a declared place."""
+        if cell is None:
+            return self.empty
+        texts = spellings(cell)
+        for text in texts:
+            if text in self._spelled:
+                return self.spelled(self._spelled[text])
+        if isinstance(self.bins, Lookup):
+            return self._place_of_label(texts)
+        value = self._value(cell)
+        if value is None:
+            return None
+        position, index = value
+        if position in self._spelled_positions:
+            return self.spelled(self._spelled_positions[position])
         edges = self.bins.edges
-        if self.column.outside is Outside.MISSING and not edges[0] <= index < edges[-1]:
-            return self.default
-        return min(max(bisect_right(edges, index) - 1, 0), len(self.bins) - 1)
+        return bisect_right(edges, index) - 1 if edges[0] <= index < edges[-1] else None
+
+    def _place_of_label(self, texts: tuple[str, ...]) -> int | None:
+        for text in texts:
+            place = self._labels.get(text.lower() if isinstance(self.column, Boolean) else text)
+            if place is not None:
+                return place
+        return None
+
+    def _index(self, cell: Cell) -> int | None:
+        value = self._value(cell)
+        return None if value is None else value[1]
+
+    def _value(self, cell: Cell) -> tuple[Fraction, int] | None:
+        """Where a cell lies and the lattice index it goes to, None where it is no value of the column's type."""
+        value = self._lattice.parse(cell) if isinstance(cell, str) else cell
+        try:
+            return self._lattice.position(value), self._lattice.index_of(value)
+        except (ValueError, OverflowError):
+            return None
+
+    @property
+    def _lattice(self) -> Lattice:
+        assert isinstance(self.column, Lattice)
+        return self.column
+
+    @cached_property
+    def _labels(self) -> dict[str, int]:
+        """The code of each text that is a label."""
+        if isinstance(self.column, Boolean):
+            # A cell that is true or false by type is so whatever the spellings in files.
+            sides = (self.column.false, self.column.true)
+            return {"false": 0, "true": 1} | {s.lower(): code for code, side in enumerate(sides) for s in side}
+        assert isinstance(self.bins, Lookup)
+        codes = {label: code for code, label in enumerate(self.bins.labels)}
+        if isinstance(self.column, Categorical) and self.column.other is not None:
+            codes[self.column.other] = len(self.bins)
+        return codes
+
+    @cached_property
+    def _spelled(self) -> dict[str, int]:
+        return {spelling: j for j, spelling in enumerate(self.column.missing)}
+
+    @cached_property
+    def _spelled_positions(self) -> dict[Fraction, int]:
+        """Missing codes that are values of the column's type: -7 is missing as -7.0 or as text, not only as it is spelled."""
+        found: dict[Fraction, int] = {}
+        for j, spelling in enumerate(self.column.missing):
+            value = self._value(spelling)
+            if value is not None:
+                found.setdefault(value[0], j)
+        return found
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Decoded:
         """Back to lattice indices (uniform inside a bin) or label positions; post-processing, so the generator may be seeded."""

@@ -1,0 +1,84 @@
+"""What every column has, whatever its type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from understudy.errors import SchemaError
+
+MISSING_LIMIT = 200
+"""A column has at most this many missing codes: with the other states of a decoded cell they fit one byte."""
+
+
+class Role(StrEnum):
+    """What a column could do to a person."""
+
+    DIRECT_IDENTIFIER = "direct_identifier"
+    QUASI_IDENTIFIER = "quasi_identifier"
+    SENSITIVE = "sensitive"
+    OTHER = "other"
+
+
+class Outside(StrEnum):
+    """Where a number beyond the declared bounds goes."""
+
+    CLIP = "clip"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """What every column has.
+
+    `missing` lists spellings that mean missing (kept apart from each other and from an empty cell). In a column that is not `nullable`,
+    a cell that is no value counts as the first code: a declared place, so that reading a table never raises.
+    """
+
+    type: ClassVar[str] = "undeclared"
+    name: str
+    role: Role = Role.OTHER
+    nullable: bool = True
+    missing: tuple[str, ...] = ()
+    use: bool = True
+    learned: tuple[str, ...] = ()
+    dtype: str | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise SchemaError("a column has no name. Give every column a name")
+        check_text(self.name, "a column's name")
+        if len(set(self.missing)) != len(self.missing):
+            raise SchemaError(f'column "{self.name}": a missing code is listed twice')
+        if len(self.missing) > MISSING_LIMIT:
+            raise SchemaError(f'column "{self.name}": more than {MISSING_LIMIT} missing codes')
+        self._check_labels(self.missing, "a missing code")
+
+    def _check_labels(self, labels: Iterable[str], what: str) -> None:
+        for label in labels:
+            if label == "":
+                raise SchemaError(
+                    f'column "{self.name}": {what} is empty. An empty cell is missing without being listed'
+                )
+            check_text(label, f'column "{self.name}": {what}')
+
+    @property
+    def modelled(self) -> bool:
+        """Whether the column takes part in a release."""
+        return self.use and self.role is not Role.DIRECT_IDENTIFIER
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing about the column is left to learn."""
+        return False
+
+
+def check_text(text: object, what: str) -> None:
+    """Refuse what is no text, or text that no file can hold."""
+    if not isinstance(text, str):
+        raise SchemaError(f"{what} is not a text")
+    if any("\ud800" <= c <= "\udfff" for c in text) or "\0" in text:
+        raise SchemaError(f"{what} holds a character that no file can hold")
