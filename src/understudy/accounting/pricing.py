@@ -85,7 +85,13 @@ def scale_for(law: Law, amount: Fraction, sensitivity: Sensitivity, currency: Cu
     if sensitivity.l1 == 0:
         return Fraction(0)
     if law is Law.DISCRETE_LAPLACE:
-        return _up(sensitivity.l1 / _to_pure(amount, currency))
+        match currency:
+            case Currency.PURE:
+                return _up(sensitivity.l1 / amount)
+            case Currency.GDP:
+                return _up(sensitivity.l1 / pure_of_mu_squared(amount))
+            case Currency.ZCDP:
+                return _root_up(sensitivity.l1**2 / (2 * amount))
     mu_squared = amount if currency is Currency.GDP else 2 * amount
     return _root_up(sensitivity.l2_squared / mu_squared)
 
@@ -150,16 +156,6 @@ def _of_pure(epsilon: Fraction, currency: Currency) -> Fraction:
             return rho_of_pure(epsilon)
 
 
-def _to_pure(amount: Fraction, currency: Currency) -> Fraction:
-    match currency:
-        case Currency.PURE:
-            return amount
-        case Currency.GDP:
-            return pure_of_mu_squared(amount)
-        case Currency.ZCDP:
-            return _root_down(2 * amount, 2**60)
-
-
 def _up(value: Fraction) -> Fraction:
     return Fraction(math.ceil(value * GRID), GRID)
 
@@ -169,6 +165,6 @@ def _root_up(square: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.ceil(square * GRID**2) - 1) + 1, GRID)
 
 
-def _root_down(square: Fraction, grid: int = GRID) -> Fraction:
-    """The largest k/grid with (k/grid)² ≤ square, in integers."""
-    return Fraction(math.isqrt(math.floor(square * grid**2)), grid)
+def _root_down(square: Fraction) -> Fraction:
+    """The largest k/GRID with (k/GRID)² ≤ square, in integers."""
+    return Fraction(math.isqrt(math.floor(square * GRID**2)), GRID)

@@ -1,0 +1,161 @@
+"""Filters and composition."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.conversion import mu_squared_for, rho_for
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.filter import Filter, parallel, sequential
+from understudy.accounting.neighbours import Neighbours
+from understudy.errors import BudgetExceeded, InvalidBudget
+
+costs = st.fractions(min_value=0, max_value=1)
+
+
+def pure(amount, delta=0):
+    return Cost(Currency.PURE, Fraction(amount), Fraction(delta))
+
+
+@pytest.mark.parametrize("currency", Currency)
+@given(asked=st.lists(st.tuples(costs, costs), max_size=30))
+def test_whatever_is_asked_the_sum_stays_within_the_total(currency, asked):
+    filter, paid = Filter(currency, Fraction(2), Fraction(1)), Cost(currency, Fraction(0))
+    for amount, delta in asked:
+        cost = Cost(currency, amount, delta)
+        fits = paid.amount + amount <= 2 and paid.delta + delta <= 1
+        assert filter.admits(cost) is fits
+        if fits:
+            filter.admit(cost)
+            paid = paid + cost
+        else:
+            before = (filter.spent, filter.spent_delta)
+            with pytest.raises(BudgetExceeded):
+                filter.admit(cost)
+            assert (filter.spent, filter.spent_delta) == before
+    assert (filter.spent, filter.spent_delta) == (paid.amount, paid.delta)
+    assert filter.spent <= 2
+    assert filter.spent_delta <= 1
+
+
+@given(st.data())
+def test_an_adaptive_asker_cannot_overspend(data):
+    """Each price may depend on everything before it, also on what is left."""
+    filter, total = Filter(Currency.PURE, Fraction(1)), Fraction(0)
+    for _ in range(data.draw(st.integers(0, 20))):
+        cost = pure(
+            data.draw(
+                st.sampled_from([filter.left, filter.left / 2, filter.left + Fraction(1, 10**30), Fraction(1, 3)])
+            )
+        )
+        if filter.admits(cost):
+            filter.admit(cost)
+            total += cost.amount
+    assert total == filter.spent <= 1
+
+
+@given(st.lists(costs, min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_the_order_does_not_matter_for_the_sum(amounts, random):
+    orders = [amounts, random.sample(amounts, len(amounts))]
+    spent = []
+    for order in orders:
+        filter = Filter(Currency.GDP, Fraction(100))
+        for amount in order:
+            filter.admit(Cost(Currency.GDP, amount))
+        spent.append(filter.spent)
+    assert spent[0] == spent[1] == sum(amounts)
+
+
+def test_a_total_divided_is_a_total_spent():
+    filter = Filter(Currency.PURE, Fraction(1))
+    for _ in range(3):
+        filter.admit(pure("1/3"))
+    assert filter.left == 0
+    assert not filter.admits(pure(Fraction(1, 10**50)))
+
+
+def test_long_fractions_are_rounded_up_and_never_down():
+    """A thousand unlike denominators make a number of 20,000 digits; the filter keeps a short one that is no smaller."""
+    filter, exactly = Filter(Currency.GDP, Fraction(100)), Fraction(0)
+    for k in range(2**40 + 1, 2**40 + 1001):
+        cost = Fraction(2**30, k)
+        filter.admit(Cost(Currency.GDP, cost))
+        exactly += cost
+    assert filter.spent >= exactly
+    assert filter.spent - exactly < Fraction(1, 10**100)
+    assert filter.spent.denominator.bit_length() <= 1100
+
+
+def test_a_refusal_says_what_is_left_and_that_nothing_was_spent():
+    filter = Filter(Currency.PURE, Fraction(1), spent=Fraction(4, 5))
+    with pytest.raises(BudgetExceeded) as refusal:
+        filter.admit(pure("0.5"))
+    assert (
+        str(refusal.value)
+        == "This question would cost ε = 0.50 and only 0.20 of 1.00 is left in this run. Nothing was spent."
+    )
+
+
+def test_a_refused_delta_is_named():
+    filter = Filter(Currency.PURE, Fraction(1), Fraction(1, 10**9))
+    with pytest.raises(BudgetExceeded, match="would cost δ = 2e-9 and only 1e-9 of 1e-9 is left"):
+        filter.admit(pure("0.5", Fraction(2, 10**9)))
+
+
+def test_a_price_in_another_currency_is_refused():
+    with pytest.raises(InvalidBudget, match="adds up μ² and the question is priced in ε"):
+        Filter(Currency.GDP, Fraction(1)).admits(pure(1))
+
+
+def test_the_filter_of_a_budget():
+    budget = Budget.of(1, "1e-9")
+    assert Filter.of(budget) == Filter(Currency.GDP, mu_squared_for(budget))
+    assert Filter.of(budget, currency=Currency.ZCDP) == Filter(Currency.ZCDP, rho_for(budget))
+    assert Filter.of(budget, currency=Currency.PURE) == Filter(Currency.PURE, Fraction(1), Fraction(1, 10**9))
+
+
+def test_thresholds_take_their_share_of_delta_from_the_whole():
+    budget, share = Budget.of(1, "1e-9"), Fraction(4, 10**10)
+    filter = Filter.of(budget, threshold_delta=share)
+    assert filter.total == mu_squared_for(Budget.of(1, "6e-10"))
+    assert filter.delta == share
+    assert filter.fits(budget)
+    assert not Filter(Currency.GDP, filter.total, 2 * share).fits(budget)
+    assert not Filter(Currency.GDP, Filter.of(budget).total, share).fits(budget)
+    for beyond in (budget.delta, 2 * budget.delta, Fraction(-1, 10**10)):
+        with pytest.raises(InvalidBudget, match="set aside for thresholds"):
+            Filter.of(budget, threshold_delta=beyond)
+
+
+def test_a_pure_filter_fits_only_its_budget():
+    assert Filter(Currency.PURE, Fraction(1)).fits(Budget.of(1))
+    assert not Filter(Currency.PURE, Fraction(1), Fraction(1, 10**8)).fits(Budget.of(1))
+
+
+def test_four_questions_one_after_another():
+    """[002-46]"""
+    assert sequential(pure(x) for x in ("0.5", "0.2", "0.25", "0.25")).amount == Fraction("1.2")
+
+
+@pytest.mark.parametrize(("neighbours", "cost"), [(Neighbours.ADD_REMOVE, "1.0"), (Neighbours.REPLACE, "1.2")])
+def test_two_of_them_about_disjoint_parts(neighbours, cost):
+    """[002-48]: .5 + max(.2, .25) + .25, and the sum where a row may move from one part to the other."""
+    apart = parallel([pure("0.2"), pure("0.25")], neighbours)
+    assert sequential([pure("0.5"), apart, pure("0.25")]).amount == Fraction(cost)
+
+
+@given(st.lists(st.tuples(costs, costs), min_size=1, max_size=8), st.sampled_from(Neighbours))
+def test_parallel_is_never_dearer_than_sequential_nor_cheaper_than_its_dearest_part(parts, neighbours):
+    bill = [pure(*part) for part in parts]
+    apart, together = parallel(bill, neighbours), sequential(bill)
+    assert max(c.amount for c in bill) <= apart.amount <= together.amount
+    assert max(c.delta for c in bill) <= apart.delta <= together.delta
+    assert apart.amount <= 2 * max(c.amount for c in bill)
+
+
+def test_parts_that_share_a_person_are_not_disjoint():
+    bill = [pure("0.2"), pure("0.25"), pure("0.1")]
+    assert parallel(bill, Neighbours.ADD_REMOVE, constant_within_unit=False) == sequential(bill)
