@@ -104,7 +104,7 @@ def quantile_sensitivity(*, alpha: Fraction, neighbours: Neighbours, max_rows: i
     >>> quantile_sensitivity(alpha=Fraction(1, 4), neighbours=Neighbours.ADD_REMOVE)
     Fraction(3, 4)
     """
-    one_row = max(alpha, 1 - alpha) if neighbours is Neighbours.ADD_REMOVE else Fraction(1)
+    one_row = max(alpha, 1 - alpha) if Neighbours(neighbours) is Neighbours.ADD_REMOVE else Fraction(1)
     return max_rows * one_row
 
 

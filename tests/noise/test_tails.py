@@ -1,0 +1,70 @@
+"""Proven bounds against an oracle: at every entry of every table, maximal error 0."""
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from understudy.accounting.law import Law
+from understudy.noise.tails import tails
+
+from .oracle import PRECISION, tail_list
+
+SCALES = [
+    *(Fraction(n, d) for n, d in ((1, 100), (1, 20), (1, 7), (1, 3), (1, 2), (2, 3), (9, 10), (1, 1), (8, 7), (3, 2))),
+    *(Fraction(n, 2**20) for n in (1, 331_351, 999_999, 1_048_577, 1_500_001, 2_345_678, 3_000_001, 4_100_000)),
+    *(Fraction(n, 2**20) for n in (5_555_555, 7_654_321, 14_417_920, 20_202_021, 33_333_333, 52_428_801)),
+    *(Fraction(n, d) for n, d in ((2, 1), (5, 2), (3, 1), (31, 8), (399, 100), (4, 1), (401, 100), (5, 1), (22, 3))),
+    *(Fraction(n) for n in (8, 10, 16, 25, 50, 100)),
+    Fraction(1000),
+]
+
+
+def test_there_are_forty_scales():
+    assert len(set(SCALES)) == 40
+
+
+@pytest.mark.parametrize("law", Law)
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_every_tail_lies_in_its_bounds(law, scale):
+    bits = 160
+    bounds = tails(law, scale).run(bits)
+    assert bounds[-1][0] < 1 << (bits - 64)
+    assert all(lo >= 1 << (bits - 64) for lo, _ in bounds[:-1])
+    with mpmath.workprec(PRECISION):
+        for (lo, hi), tail in zip(bounds, tail_list(law, scale, len(bounds)), strict=True):
+            assert lo <= mpmath.ldexp(tail, bits) <= hi
+    # Far tighter than a 64-bit word can tell: soft entries are a rarity, not a habit.
+    assert max(hi - lo for lo, hi in bounds) < 1 << 45
+
+
+@pytest.mark.parametrize("law", Law)
+@pytest.mark.parametrize("scale", [Fraction(1, 50), Fraction(1, 3), Fraction(7, 2), Fraction(41)], ids=str)
+@pytest.mark.parametrize("bits", [16, 72, 136, 264])
+def test_single_tails_lie_in_their_bounds(law, scale, bits):
+    exact = tail_list(law, scale, 600)
+    law_tails = tails(law, scale)
+    with mpmath.workprec(PRECISION):
+        for k in (0, 1, 2, 3, 10, 47, 599):
+            lo, hi = law_tails.tail(k, bits)
+            assert lo <= mpmath.ldexp(exact[k], bits) <= hi
+            assert hi - lo <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", Law)
+@pytest.mark.parametrize("scale", [Fraction(333), Fraction(2718)], ids=str)
+def test_every_tail_of_large_tables_lies_in_its_bounds(law, scale):
+    test_every_tail_lies_in_its_bounds(law, scale)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", Law)
+def test_the_largest_table_agrees_with_single_tails_at_its_far_end(law):
+    """Where the error counts of the sweeps are largest."""
+    exact = tails(law, Fraction(10_000))
+    bounds = exact.run(160)
+    for k in range(len(bounds) - 1000, len(bounds), 7):
+        lo, hi = exact.tail(k, 160)
+        assert bounds[k][0] <= hi
+        assert lo <= bounds[k][1]
