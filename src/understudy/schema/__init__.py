@@ -17,7 +17,10 @@ from understudy.schema.column import (
     Time,
     Undeclared,
 )
+from understudy.schema.grammar import parse_predicate
+from understudy.schema.predicate import Predicate
 from understudy.schema.schema import Schema, Unit
+from understudy.schema.truth import cells, holds, possibly, surely
 
 __all__ = [
     "Boolean",
@@ -33,6 +36,7 @@ __all__ = [
     "Lattice",
     "Lookup",
     "Outside",
+    "Predicate",
     "Real",
     "Role",
     "Schema",
@@ -40,5 +44,10 @@ __all__ = [
     "Time",
     "Undeclared",
     "Unit",
+    "cells",
     "codec_of",
+    "holds",
+    "parse_predicate",
+    "possibly",
+    "surely",
 ]

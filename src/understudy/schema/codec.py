@@ -134,6 +134,23 @@ class Codec:
         """
         return self._place(plain(value)) is not None
 
+    def locate(self, value: object) -> tuple[int, int]:
+        """Lattice index (or label position) and state of one value, as `decode` gives them: what the column knows of it before binning.
+
+        >>> from understudy.schema.column import Integer
+        >>> codec_of(Integer(name="age", min=0, max=90, bins=(0, 18, 91))).locate(200)
+        (90, 0)
+        """
+        code = self.code(value)
+        beyond = code - len(self.bins)
+        if beyond >= 0:
+            return len(self.bins) - 1, self._states[beyond]
+        if isinstance(self.bins, Lookup):
+            return code, VALUE
+        index = self._index(plain(value))
+        low, high = self.bins.edges[code], self.bins.edges[code + 1] - 1
+        return (low if index is None else min(max(index, low), high)), VALUE
+
     def _place(self, cell: Cell) -> int | None:
         """The code a cell has of its own right, None where it must go to a declared place."""
         if cell is None:
@@ -216,11 +233,14 @@ class Codec:
             index = lower if np.all(widths == 1) else rng.integers(lower, lower + widths[index], dtype=np.int64)
         state = np.zeros(len(codes), np.uint8)
         beyond = codes >= values
-        # Beyond the values: `other` if there is one, the empty cell if it is allowed, the spellings.
-        present = [OTHER] * self.has_other + [EMPTY] * self.column.nullable
-        states = np.array([*present, *range(SPELLED, SPELLED + len(self.column.missing))], np.uint8)
-        state[beyond] = states[codes[beyond] - values]
+        state[beyond] = np.array(self._states, np.uint8)[codes[beyond] - values]
         return Decoded(index, state)
+
+    @property
+    def _states(self) -> tuple[int, ...]:
+        """Beyond the values: `other` if there is one, the empty cell if it is allowed, the spellings."""
+        present = [OTHER] * self.has_other + [EMPTY] * self.column.nullable
+        return (*present, *range(SPELLED, SPELLED + len(self.column.missing)))
 
     def labels(self) -> tuple[str, ...]:
         """One short label per code, for tables and plots."""

@@ -6,9 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from understudy.errors import SchemaError
 from understudy.schema.codec import Codec, codec_of
 from understudy.schema.column import Column, Identifier
+from understudy.schema.predicate import Predicate
+from understudy.schema.scale import check
+from understudy.schema.truth import surely
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +44,8 @@ class Unit:
 class Schema:
     """A table's public description.
 
-    `rows` is the number of rows where the owner declares it public (needed for `replace` neighbours). Iterating gives the names of
-    the columns that take part in a release.
+    `rows` is the number of rows where the owner declares it public (needed for `replace` neighbours). `impossible` lists what holds for
+    no row, by the nature of the thing. Iterating gives the names of the columns that take part in a release.
 
     >>> from understudy.schema.column import Boolean, Text
     >>> list(Schema(columns=(Boolean(name="smoker"), Text(name="remarks"))))
@@ -49,6 +55,7 @@ class Schema:
     columns: tuple[Column, ...]
     unit: Unit = Unit()
     rows: int | None = None
+    impossible: tuple[Predicate, ...] = ()
 
     def __post_init__(self) -> None:
         names = [c.name for c in self.columns]
@@ -61,6 +68,11 @@ class Schema:
             raise SchemaError(f'unit: the id column "{self.unit.id}" must have type identifier')
         if self.rows is not None and self.rows < 0:
             raise SchemaError("rows: a table cannot have fewer than 0 rows")
+        for predicate in self.impossible:
+            try:
+                check(predicate, {c.name: c for c in self.columns})
+            except SchemaError as error:
+                raise SchemaError(f"impossible: {predicate}: {error}") from None
 
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
@@ -90,6 +102,21 @@ class Schema:
     def sizes(self, clique: tuple[str, ...]) -> tuple[int, ...]:
         """Number of codes of each column of a clique."""
         return tuple(self.codecs[name].size for name in clique)
+
+    def zeros(self, clique: tuple[str, ...]) -> NDArray[np.bool_] | None:
+        """The cells of a clique that no row can be in (structural zeros), by code; None where there are none.
+
+        >>> from understudy.schema import Boolean, Integer, parse_predicate
+        >>> columns = (Integer(name="age", min=14, max=16, nullable=False), Boolean(name="married", nullable=False))
+        >>> schema = Schema(columns=columns, impossible=(parse_predicate("age < 15 and married = true"),))
+        >>> schema.zeros(("age", "married")).astype(int).tolist()
+        [[0, 1], [0, 0], [0, 0]]
+        """
+        inside = [p for p in self.impossible if p.columns <= set(clique)]
+        if not inside:
+            return None
+        mask = np.logical_or.reduce([surely(p, self.codecs, clique) for p in inside])
+        return mask if mask.any() else None
 
     def with_column(self, column: Column) -> Schema:
         """The same schema with one column described anew."""
