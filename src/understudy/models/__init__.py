@@ -1,0 +1,46 @@
+"""Distributions over a schema: what measurements become, and what rows are sampled from."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import ReleaseError
+from understudy.models.dense import DenseModel
+from understudy.models.model import Arrays, Codes, Conditional, Facts, Model, Portable, default_rows
+from understudy.models.product import ProductModel
+from understudy.models.sparse import SparseModel
+from understudy.schema import Schema
+
+MODELS: dict[str, type[Portable]] = {model.kind: model for model in (ProductModel, DenseModel, SparseModel)}
+"""Every kind of model a release file may hold."""
+
+
+def from_parts(schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]) -> Portable:
+    """A model from the parts `to_parts` gave, checked to the last cell; ReleaseError where they are not believable.
+
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=(Boolean(name="smoker"),))
+    >>> from_parts(schema, *ProductModel.uniform(schema, total=3.0).to_parts()).total
+    3.0
+    """
+    kind = facts.get("kind")
+    if not isinstance(kind, str) or kind not in MODELS:
+        raise ReleaseError("model: its kind is not known here. It may be from a later version of Understudy")
+    return MODELS[kind].from_parts(schema, facts, arrays)
+
+
+__all__ = [
+    "MODELS",
+    "Arrays",
+    "Codes",
+    "Conditional",
+    "DenseModel",
+    "Facts",
+    "Model",
+    "Portable",
+    "ProductModel",
+    "SparseModel",
+    "default_rows",
+    "from_parts",
+]

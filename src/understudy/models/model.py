@@ -1,9 +1,13 @@
-"""What a model can do: give any marginal, and rows."""
+"""What a model can do: give any marginal, give rows, and travel as plain parts.
+
+A model is a distribution (shares that sum to one) and an estimated number of rows. Keeping the two apart means that a model always has
+something to sample from, even where the estimated number of rows is zero.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
@@ -14,6 +18,12 @@ from understudy.schema import Schema
 
 Codes = dict[str, NDArray[np.integer]]
 """Rows by column: the codes of each, all of one length."""
+
+Facts = dict[str, object]
+"""What JSON can hold: strings, numbers, lists and mappings of them."""
+
+Arrays = dict[str, NDArray[np.generic]]
+"""Arrays by a short plain name, safe as the name of a file."""
 
 
 @runtime_checkable
@@ -26,13 +36,13 @@ class Model(Protocol):
 
     @property
     def total(self) -> float:
-        """The estimated number of rows."""
+        """The estimated number of rows; never negative."""
 
     def marginal(self, clique: Clique) -> NDArray[np.float64]:
         """Expected counts over a clique; they sum to `total`."""
 
     def sample(self, rows: int, rng: Generator) -> Codes:
-        """That many rows, by rounding rather than independent draws."""
+        """That many rows, by rounding rather than independent draws, in random order."""
 
 
 @runtime_checkable
@@ -41,3 +51,27 @@ class Conditional(Model, Protocol):
 
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
         """One row for each given partial row, drawn exactly from the conditional distribution."""
+
+
+class Portable(Model, Protocol):
+    """A model that can be written to a file as JSON and arrays, and rebuilt from them: no pickle, no code."""
+
+    kind: ClassVar[str]
+
+    def to_parts(self) -> tuple[Facts, Arrays]:
+        """Everything but the schema; `facts["kind"]` names the class."""
+
+    @classmethod
+    def from_parts(cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]) -> Self:
+        """The model again. Parts that no model of this kind could have written raise ReleaseError."""
+
+
+def default_rows(model: Model) -> int:
+    """How many rows to sample where nobody says: the estimated number, rounded; none where that is not positive.
+
+    >>> from understudy.models.product import ProductModel
+    >>> from understudy.schema import Boolean
+    >>> default_rows(ProductModel.uniform(Schema(columns=(Boolean(name="smoker"),)), total=17.4))
+    17
+    """
+    return max(0, round(model.total))

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
+from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Distance, Measurements
 from understudy.models.model import Model
 from understudy.schema import Schema
@@ -75,16 +77,46 @@ class Curator(Protocol):
     ) -> dict[Clique, Distance]:
         """Noisy L1 distances between the true marginals and estimates of them."""
 
-    def choose(self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int, score: str) -> Clique:
-        """One clique, chosen privately by a score that lives in the curator's room."""
+    def choose(
+        self,
+        estimates: Mapping[Clique, NDArray[np.float64]],
+        *,
+        share: Fraction | int,
+        score: str = "l1",
+        weights: Sequence[float] | None = None,
+        penalties: Sequence[float] | None = None,
+    ) -> Clique:
+        """One clique, chosen privately by weight · (score − penalty); the score lives in the curator's room."""
+
+
+def public_total(curator: Curator) -> Measurements:
+    """The number of rows as a measurement where all neighbours agree on it: exact and free. Nothing where it is private or declared."""
+    if curator.rows is None or curator.schema.rows is not None:
+        return Measurements()
+    return curator.measure([()], share=1)
 
 
 @dataclass(frozen=True)
 class Workload:
-    """The marginals that matter, with weights."""
+    """The marginals that matter, with weights.
+
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
+    >>> Workload.of_order(schema, 2).cliques
+    (('a', 'b'), ('a', 'c'), ('b', 'c'))
+    """
 
     cliques: tuple[Clique, ...]
     weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        assert len(self.cliques) == len(self.weights), "one weight for each clique"
+
+    @classmethod
+    def of_order(cls, schema: Schema, order: int = 3) -> Workload:
+        """All marginals of that many columns (of all columns, where there are fewer), weighed equally."""
+        cliques = tuple(combinations(schema, min(order, len(schema))))
+        return cls(cliques, (1.0,) * len(cliques))
 
 
 @dataclass(frozen=True)
@@ -99,18 +131,26 @@ class Awareness:
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesizer(ABC):
-    """Measure, then estimate."""
+    """Measure, then estimate. Options are the fields of the dataclass."""
 
     name: ClassVar[str]
     aware: ClassVar[Awareness]
+    reads_rows: ClassVar[bool] = True
+    """Whether it asks the curator anything; one that does uses 99 % of its budget or more."""
+    needs_delta: ClassVar[bool] = False
+    """Whether it shows things only because they occur, which takes some δ for thresholds."""
 
     @abstractmethod
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
-        """Spend the budget on measurements."""
+        """Spend the budget, and return everything that `estimate` needs; what was known already included."""
 
     @abstractmethod
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> Model:
         """Turn measurements into a model, without any data."""
 
-    def check(self, schema: Schema, *, delta: Fraction) -> None:  # noqa: B027 - most synthesizers can always run
-        """Refuse, before anything is spent, what cannot work on this closed schema."""
+    def check(self, schema: Schema, *, delta: Fraction) -> None:  # noqa: ARG002 - most synthesizers need no δ
+        """Refuse, before anything is spent, what cannot work on this schema. It may still be open: judge by what is known of it."""
+        if len(schema) == 0:
+            raise Refused(
+                "The schema has no column that may be released. Set `use: true` on at least one. Nothing was spent"
+            )

@@ -1,0 +1,113 @@
+"""Independent columns: each has its own distribution and nothing ties them together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.measurements import Clique, Measurements
+from understudy.models.consistency import project_simplex
+from understudy.models.given import check_given
+from understudy.models.model import Arrays, Codes, Facts
+from understudy.models.parts import exactly, read_shares, read_total
+from understudy.models.pooling import pool_column, pool_total
+from understudy.models.rounding import shuffled_codes
+from understudy.models.uniform import fill, uniform_shares
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class ProductModel:
+    """P(row) = Π P(column), for `total` rows. `shares` holds each column's distribution; each sums to one.
+
+    Structural zeros between columns are beyond it: its marginals do not know them, its rows are repaired (models/possible.py).
+
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="parent", nullable=False)))
+    >>> model = ProductModel(schema, 100.0, {"smoker": np.array([0.8, 0.2]), "parent": np.array([0.5, 0.5])})
+    >>> model.marginal(("smoker", "parent")).tolist()
+    [[40.0, 40.0], [10.0, 10.0]]
+    """
+
+    kind: ClassVar[str] = "product"
+    schema: Schema
+    total: float
+    shares: Mapping[str, NDArray[np.float64]]
+
+    def __post_init__(self) -> None:
+        assert math.isfinite(self.total), "a total is a number"
+        assert self.total >= 0, "a total is never negative"
+        assert set(self.shares) == set(self.schema), "one distribution for each column"
+        for name, shares in self.shares.items():
+            assert shares.shape == self.schema.sizes((name,)), "one share for each code"
+            assert np.all(shares >= 0), "shares are never negative"
+            assert abs(shares.sum() - 1) < 1e-6, "shares sum to one"
+
+    @classmethod
+    def uniform(cls, schema: Schema, total: float) -> ProductModel:
+        """Every code of a column equally likely; structural zeros of single columns excepted."""
+        return cls(schema, total, {name: uniform_shares(schema, (name,)) for name in schema})
+
+    @classmethod
+    def from_measurements(cls, schema: Schema, measurements: Measurements) -> ProductModel:
+        """Pool what was measured of each column, then project it on the non-negative counts that sum to the pooled total.
+
+        A column nothing was measured of is uniform. Where the pooled total is not positive there is no mass to share: the model
+        has total 0 and every column is uniform.
+        """
+        total, _ = pool_total(schema, measurements)
+        if total <= 0:
+            return cls.uniform(schema, 0.0)
+        shares = {}
+        for name in schema:
+            pooled = pool_column(schema, name, measurements)
+            zeros = schema.zeros((name,))
+            allowed = None if zeros is None else ~zeros
+            shares[name] = (
+                uniform_shares(schema, (name,))
+                if pooled is None
+                else project_simplex(pooled, total, allowed=allowed) / total
+            )
+        return cls(schema, total, shares)
+
+    def marginal(self, clique: Clique) -> NDArray[np.float64]:
+        """Expected counts: the outer product of the columns' shares, times the total."""
+        assert len(set(clique)) == len(clique), "a clique names each column once"
+        result = np.array(self.total)
+        for name in clique:
+            result = np.multiply.outer(result, self.shares[self.schema[name].name])
+        return result
+
+    def sample(self, rows: int, rng: Generator) -> Codes:
+        """Each column's counts by rounding, each in a random order of its own; impossible rows are repaired."""
+        return fill(self.schema, self._columns(list(self.schema), rows, rng), rows, rng)
+
+    def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
+        """The given codes as they are, the other columns as if nothing were given: they are independent."""
+        rows = check_given(self.schema, given)
+        asked = [name for name in self.schema if name not in given]
+        return fill(self.schema, self._columns(asked, rows, rng) | dict(given), rows, rng, fixed=set(given))
+
+    def _columns(self, names: list[str], rows: int, rng: Generator) -> Codes:
+        return {name: shuffled_codes(self.shares[name], rows, rng, self.schema.codecs[name].dtype) for name in names}
+
+    def to_parts(self) -> tuple[Facts, Arrays]:
+        """Arrays are named by position: a column's name may be no file name."""
+        arrays: Arrays = {f"column{i}": self.shares[name] for i, name in enumerate(self.schema)}
+        return {"kind": self.kind, "total": self.total}, arrays
+
+    @classmethod
+    def from_parts(
+        cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
+    ) -> ProductModel:
+        """The model again; parts that do not fit the schema raise ReleaseError."""
+        exactly(facts, {"kind", "total"}, "facts")
+        exactly(arrays, {f"column{i}" for i in range(len(schema))}, "arrays")
+        shares = {name: read_shares(arrays, f"column{i}", schema.sizes((name,))) for i, name in enumerate(schema)}
+        return cls(schema, read_total(facts), shares)

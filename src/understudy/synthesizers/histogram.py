@@ -1,0 +1,94 @@
+"""The whole domain as one histogram: a noisy count for every combination of values there could be.
+
+The basic construction of differentially private synthetic data (Dwork, McSherry, Nissim, Smith 2006; Vadhan, "The complexity of
+differential privacy", 2017, §7): singleton bins, geometric noise, negative counts to zero, and as many copies of each cell as its
+count says.
+
+Why it is private: one marginal over all columns is asked of the curator, empty cells included.
+
+Why it is refused on large domains: all cells carry noise, most of them are empty, and cutting negative counts at zero invents
+t/(1 - t²) rows in each empty one (`models.consistency.clamp_bias`). `fit="project"` subtracts a constant before it cuts, so that the
+total is right; with a million cells the rest of the table is noise all the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, get_args
+
+from numpy.random import Generator
+
+from understudy.errors import Refused
+from understudy.measurements import Measurements
+from understudy.models.consistency import clamp, project_simplex
+from understudy.models.dense import DenseModel
+from understudy.models.pooling import pool_marginal, pool_total
+from understudy.models.uniform import uniform_shares
+from understudy.schema import Schema, codec_of
+from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+
+LIMIT = 1_000_000
+"""Cells that are still counted one by one."""
+
+Fit = Literal["project", "clamp", "rescale"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Histogram(Synthesizer):
+    """One noisy count for every combination of values. At most `limit` of them.
+
+    `fit` says how noisy counts become a table: `project` (the nearest non-negative counts that sum to the pooled number of rows), `clamp`
+    (negative counts to zero, the number of rows grows with them) or `rescale` (clamp, then scale to the pooled number of rows).
+    """
+
+    name: ClassVar[str] = "histogram"
+    aware: ClassVar[Awareness] = Awareness(workload=False, data=False, budget=False, efficiency=False)
+
+    limit: int = LIMIT
+    fit: Fit = "project"
+
+    def __post_init__(self) -> None:
+        if self.limit < 1:
+            raise Refused("histogram: `limit` must be at least 1. Nothing was spent")
+        if self.fit not in get_args(Fit):
+            raise Refused(f"histogram: `fit` must be one of {', '.join(get_args(Fit))}. Nothing was spent")
+
+    def check(self, schema: Schema, *, delta: Fraction) -> None:
+        """Refuse a domain with more cells than the limit."""
+        super().check(schema, delta=delta)
+        cells = math.prod(codec_of(schema[name]).size for name in schema if schema[name].closed)
+        if cells > self.limit:
+            raise Refused(
+                f"histogram: the {len(schema)} columns together have {_about(cells)} cells, more than {self.limit:,}. "
+                "Use `stability` (only cells that occur), `independent` (each column), or fewer columns or bins. "
+                "Nothing was spent"
+            )
+
+    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+        """The whole domain, once."""
+        progress("measuring", 0.0)
+        measured = curator.known + public_total(curator) + curator.measure([tuple(curator.schema)], share=1)
+        progress("measuring", 1.0)
+        return measured
+
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> DenseModel:  # noqa: ARG002
+        """Non-negative counts that sum to the model's total; uniform and no rows where nothing positive is left."""
+        clique = tuple(schema)
+        pooled = pool_marginal(clique, measurements)
+        assert pooled is not None, "the whole domain was measured"
+        zeros = schema.zeros(clique)
+        total = max(pool_total(schema, measurements)[0], 0.0)
+        if self.fit == "project":
+            counts = project_simplex(pooled.values, total, allowed=None if zeros is None else ~zeros)
+        else:
+            counts = clamp(pooled.values)
+            total = float(counts.sum()) if self.fit == "clamp" else total
+        if total <= 0:
+            return DenseModel(schema, 0.0, clique, uniform_shares(schema, clique))
+        return DenseModel.from_counts(schema, clique, counts, total)
+
+
+def _about(cells: int) -> str:
+    return f"{cells:,}" if cells < 10**9 else f"10^{len(str(cells)) - 1}"

@@ -1,0 +1,48 @@
+"""Random rows that fit the schema: right names, right types, allowed values, and nothing about anybody.
+
+The random mode of Ping, Stoyanovich, Howe, "DataSynthesizer: privacy-preserving synthetic datasets", 2017.
+
+Why it is private: nothing is asked of the curator, so the release does not depend on the rows at all (ε = 0). Good for testing programs
+before a real release exists; useless for statistics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from numpy.random import Generator
+
+from understudy.errors import Refused
+from understudy.measurements import Measurements
+from understudy.models.product import ProductModel
+from understudy.schema import Schema
+from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload
+
+DEFAULT_ROWS = 1000
+"""Rows where neither the caller nor the schema names a number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Random(Synthesizer):
+    """Random rows that fit the schema, at no cost. `rows` defaults to the schema's public number, else to 1000."""
+
+    name: ClassVar[str] = "random"
+    aware: ClassVar[Awareness] = Awareness(workload=False, data=False, budget=False, efficiency=True)
+    reads_rows: ClassVar[bool] = False
+
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows is not None and self.rows < 0:
+            raise Refused("random: `rows` cannot be negative. Nothing was spent")
+
+    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+        """Nothing."""
+        progress("measuring", 1.0)
+        return Measurements()
+
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> ProductModel:  # noqa: ARG002
+        """Every code of every column equally likely."""
+        stated = [rows for rows in (self.rows, schema.rows) if rows is not None]
+        return ProductModel.uniform(schema, total=float([*stated, DEFAULT_ROWS][0]))

@@ -1,0 +1,79 @@
+"""Only the cells that occur: a sparse histogram over all columns at once, for domains too large to list.
+
+Bun, Nissim, Stemmer, "Simultaneous private learning of multiple concepts", 2016, after Korolova, Kenthapadi, Mishra, Ntoulas 2009.
+
+Why it is private: the curator noises the counts of non-empty cells and shows those safely above zero; a cell that one person alone
+fills is shown with probability at most δ. So this needs δ > 0. The proof and the threshold are the curator's (`Curator.sparse`).
+
+Its error does not depend on the size of the domain. What it loses is every cell below the threshold, about ln(1/δ)/ε rows each: in a table
+where every row is unique, everything. The model's `suppressed` says how much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from understudy.errors import Refused
+from understudy.measurements import Measurements
+from understudy.models.pooling import pool_total
+from understudy.models.sparse import SparseModel
+from understudy.models.variance import noise_variance
+from understudy.schema import Schema
+from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stability(Synthesizer):
+    """Noisy counts of only the combinations that occur. A private number of rows is bought with `total_share` of the budget."""
+
+    name: ClassVar[str] = "stability"
+    aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=False, efficiency=True)
+    needs_delta: ClassVar[bool] = True
+
+    total_share: Fraction = Fraction(1, 20)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.total_share, Fraction) or not 0 < self.total_share < 1:
+            raise Refused("stability: `total_share` must be an exact fraction between 0 and 1. Nothing was spent")
+
+    def check(self, schema: Schema, *, delta: Fraction) -> None:
+        """Refuse δ = 0: showing cells because they occur cannot be purely private."""
+        super().check(schema, delta=delta)
+        if delta <= 0:
+            raise Refused(
+                "stability: showing only the cells that occur needs δ > 0. Give a delta such as 1e-9, or use `histogram` or "
+                "`independent`, which need none. Nothing was spent"
+            )
+
+    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+        """The total where it is private, then the cells."""
+        progress("measuring", 0.0)
+        measured = curator.known + public_total(curator)
+        if curator.rows is None:
+            measured = measured + curator.measure([()], share=self.total_share)
+        measured = measured + curator.sparse(tuple(curator.schema), share=curator.left)
+        progress("measuring", 1.0)
+        return measured
+
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> SparseModel:  # noqa: ARG002
+        """The shown cells in proportion to their noisy counts, scaled to the total; uniform where none was shown."""
+        clique = tuple(schema)
+        total = max(pool_total(schema, measurements)[0], 0.0)
+        looks = [s for s in measurements.sparse if set(s.clique) == set(clique)]
+        codes = [s.codes[:, [s.clique.index(name) for name in clique]] for s in looks]
+        stacked = np.concatenate([np.zeros((0, len(clique)), np.int64), *codes])
+        cells, member = np.unique(stacked, axis=0, return_inverse=True)
+        weights = np.concatenate(
+            [np.zeros(0), *(np.full(len(s.values), 1 / max(noise_variance(s.law, s.scale), 1e-12)) for s in looks)]
+        )
+        values = np.concatenate([np.zeros(0), *(s.values for s in looks)])
+        top = np.bincount(member.reshape(-1), weights=weights * values, minlength=len(cells))
+        counts = top / np.bincount(member.reshape(-1), weights=weights, minlength=len(cells))
+        shown = float(counts.sum())
+        suppressed = max(0.0, 1 - shown / total) if total > 0 else float(not shown)
+        return SparseModel(schema, total, clique, cells, counts / shown if shown else counts, suppressed)

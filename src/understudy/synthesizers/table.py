@@ -1,0 +1,55 @@
+"""What each algorithm adapts to: Table 2 of McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for differentially
+private synthetic data", 2022, as data, and the synthesizers of this package in the same terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from understudy.synthesizers.base import Awareness, Synthesizer
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: an algorithm, what it adapts to, where it was published, and the name it has here."""
+
+    title: str
+    aware: Awareness
+    year: int | None = None
+    name: str | None = None
+
+
+def _row(title: str, year: int | None, marks: str, name: str | None = None) -> Row:
+    aware = Awareness(workload="w" in marks, data="d" in marks, budget="b" in marks, efficiency="e" in marks)
+    return Row(title, aware, year, name)
+
+
+PUBLISHED = (
+    _row("Independent", None, "e", "independent"),
+    _row("Gaussian", None, "w"),
+    _row("PrivBayes", 2014, "dbe"),
+    _row("HDMM+PGM", 2019, "w"),
+    _row("PrivBayes+PGM", 2019, "dbe"),
+    _row("MWEM+PGM", 2019, "wd"),
+    _row("PrivSyn", 2020, "dbe"),
+    _row("MST", 2021, "de"),
+    _row("RAP", 2021, "wde"),
+    _row("GEM", 2021, "wde"),
+    _row("PrivMRF", 2021, "dbe"),
+    _row("AIM", 2022, "wdbe"),
+)
+"""The published table, line by line."""
+
+
+def rows(synthesizers: dict[str, type[Synthesizer]]) -> tuple[Row, ...]:
+    """The published lines, then those of this package that the table does not have.
+
+    >>> from understudy.synthesizers import SYNTHESIZERS
+    >>> [row.name for row in rows(SYNTHESIZERS) if row.name]
+    ['independent', 'random', 'histogram', 'stability']
+    """
+    listed = {row.name for row in PUBLISHED}
+    own = (
+        Row(cls.name.capitalize(), cls.aware, None, name) for name, cls in synthesizers.items() if name not in listed
+    )
+    return (*PUBLISHED, *own)

@@ -1,0 +1,93 @@
+"""Pooling: the same as generalised least squares over the whole table."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from understudy.accounting.law import Law
+from understudy.measurements import Centring, Identity, Partition
+from understudy.models.pooling import pool_column, pool_marginal, pool_total
+from understudy.models.variance import noise_variance
+
+from .build import listed, measured, schema_of
+
+RNG = np.random.default_rng(11)
+SCHEMA = schema_of(3, 4)
+BINS = Partition((0, 1, 1, 0))
+MEASUREMENTS = listed(
+    measured(("a",), RNG.integers(0, 50, 3), scale=2),
+    measured(("a",), RNG.integers(0, 50, 3), scale=5),
+    measured(("b",), RNG.integers(0, 50, 4), scale=3, law=Law.ROUNDED_GAUSSIAN),
+    measured(("b", "a"), RNG.integers(0, 20, (4, 3)), scale=4),
+    measured(("b",), RNG.integers(0, 90, 2), scale=1, maps=(BINS,)),
+    measured(("a",), RNG.integers(-90, 90, 3), scale=1, maps=(Centring(3),)),
+    measured((), 140, scale=6),
+)
+
+
+def by_least_squares(measurements):
+    """The table x of a and b that minimises Σ ‖A x − y‖² / variance, with the least norm where it is not unique."""
+    blocks, answers = [], []
+    for m in measurements:
+        axes = {name: axis.matrix() for name, axis in zip(m.clique, m.maps, strict=True)}
+        a = axes.get("a", np.ones((1, 3)))
+        b = axes.get("b", np.ones((1, 4)))
+        sd = math.sqrt(noise_variance(m.law, m.scale))
+        blocks.append(np.kron(a, b) / sd)
+        values = m.values.T if m.clique == ("b", "a") else m.values
+        answers.append(values.ravel() / sd)
+    return np.linalg.lstsq(np.vstack(blocks), np.concatenate(answers), rcond=None)[0].reshape(3, 4)
+
+
+def test_the_total_is_that_of_least_squares_over_everything():
+    total, variance = pool_total(SCHEMA, MEASUREMENTS)
+    assert total == pytest.approx(by_least_squares(MEASUREMENTS).sum())
+    weights = [1 / (noise_variance(m.law, m.scale) * m.values.size) for m in MEASUREMENTS if m.scale and m.clique]
+    assert variance < 1 / max(weights)
+
+
+def test_a_declared_number_of_rows_is_the_total():
+    assert pool_total(schema_of(3, 4, rows=500), MEASUREMENTS) == (500.0, 0.0)
+
+
+def test_without_measurements_nothing_is_known_of_the_total():
+    assert pool_total(SCHEMA, listed()) == (0.0, math.inf)
+
+
+def test_a_column_is_that_of_least_squares_over_its_own_measurements():
+    alone = listed(*(m for m in MEASUREMENTS if m.clique == ("b",)))
+    assert np.allclose(pool_column(SCHEMA, "b", alone), by_least_squares(alone).sum(axis=0), rtol=1e-5)
+
+
+def test_coarse_bins_alone_are_spread_evenly():
+    only = listed(measured(("b",), [10, 30], maps=(BINS,)))
+    assert pool_column(SCHEMA, "b", only) == pytest.approx([5, 15, 15, 5])
+
+
+def test_larger_cliques_are_summed_with_their_greater_variance():
+    both = listed(measured(("a",), [10, 20, 30], scale=2), measured(("b", "a"), np.full((4, 3), 5), scale=2))
+    pooled = pool_marginal(("a",), both)
+    one = noise_variance(Law.DISCRETE_LAPLACE, 2)
+    assert pooled.values == pytest.approx((np.array([10, 20, 30]) + np.full(3, 20) / 4) / (1 + 1 / 4))
+    assert pooled.variance == pytest.approx(one / (1 + 1 / 4))
+
+
+def test_axes_follow_the_clique_that_is_asked_for():
+    values = np.arange(12).reshape(4, 3)
+    look = listed(measured(("b", "a"), values))
+    assert pool_marginal(("a", "b"), look).values.tolist() == values.T.tolist()
+    assert pool_marginal(("b", "a"), look).values.tolist() == values.tolist()
+
+
+def test_what_was_not_measured_is_not_known():
+    assert pool_column(SCHEMA, "b", listed(measured(("a",), [1, 2, 3]))) is None
+    mapped = listed(measured(("a", "b"), np.ones((3, 4)), maps=(Centring(3), Identity(4))))
+    assert pool_marginal(("a", "b"), mapped) is None
+
+
+def test_an_exact_answer_outweighs_every_noisy_one():
+    both = listed(measured((), 100, scale=0), measured(("a",), [1000, 0, 0], scale=1))
+    assert pool_total(SCHEMA, both)[0] == pytest.approx(100, abs=1e-6)

@@ -1,0 +1,56 @@
+"""Variances of the laws, against sums over their probabilities."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from understudy.accounting.law import Law
+from understudy.models.variance import cell_variance, noise_variance
+
+from .build import measured
+
+
+def by_summing(law: Law, scale: float) -> float:
+    """Σ k² P(k), in 30 digits."""
+    with mpmath.workdps(30):
+        s = mpmath.mpf(scale)
+        reach = int(80 * scale + 40)
+        if law is Law.ROUNDED_GAUSSIAN:
+            weights = [mpmath.ncdf(-(k - 0.5) / s) - mpmath.ncdf(-(k + 0.5) / s) for k in range(reach)]
+        elif law is Law.DISCRETE_LAPLACE:
+            weights = [mpmath.exp(-k / s) for k in range(reach)]
+        else:
+            weights = [mpmath.exp(-((k / s) ** 2) / 2) for k in range(reach)]
+        mass = weights[0] + 2 * mpmath.fsum(weights[1:])
+        return float(2 * mpmath.fsum(k * k * w for k, w in enumerate(weights)) / mass)
+
+
+@pytest.mark.parametrize("law", list(Law))
+@pytest.mark.parametrize("scale", [0.05, 0.3, 0.7, 1.0, 2.5, 3.0, 4.0, 17.0])
+def test_variance_is_the_sum_over_the_law(law, scale):
+    assert noise_variance(law, scale) == pytest.approx(by_summing(law, scale), rel=1e-12, abs=1e-300)
+
+
+def test_geometric_variance_of_the_textbook():
+    t = np.exp(-0.5)
+    assert noise_variance(Law.DISCRETE_LAPLACE, Fraction(2)) == pytest.approx(2 * t / (1 - t) ** 2)
+
+
+@pytest.mark.parametrize("law", list(Law))
+def test_no_noise_has_no_variance_but_a_finite_weight(law):
+    assert noise_variance(law, Fraction(0)) == 0
+    assert cell_variance(measured((), 5, law=law, scale=0)) > 0
+
+
+@pytest.mark.parametrize("law", list(Law))
+def test_huge_scales_stay_finite(law):
+    assert noise_variance(law, Fraction(10**9)) == pytest.approx(10**18 * (2 if law is Law.DISCRETE_LAPLACE else 1))
+
+
+def test_a_negative_scale_is_an_error():
+    with pytest.raises(ValueError, match="negative"):
+        noise_variance(Law.DISCRETE_LAPLACE, -1.0)

@@ -1,0 +1,57 @@
+"""The table of what each algorithm adapts to."""
+
+from __future__ import annotations
+
+import pytest
+
+from understudy import synthesizers
+from understudy.errors import Refused
+from understudy.synthesizers import SYNTHESIZERS, Awareness, Independent, Synthesizer, make
+from understudy.synthesizers.table import PUBLISHED, rows
+
+
+def test_the_published_table():
+    """[000-50 … 000-62], counted per column."""
+    assert len(PUBLISHED) == 12
+    assert sum(row.aware.workload for row in PUBLISHED) == 6
+    assert sum(row.aware.data for row in PUBLISHED) == 9
+    assert sum(row.aware.budget for row in PUBLISHED) == 5
+    assert sum(row.aware.efficiency for row in PUBLISHED) == 9
+    assert PUBLISHED[-1].title == "AIM"
+    assert PUBLISHED[-1].aware == Awareness(workload=True, data=True, budget=True, efficiency=True)
+
+
+@pytest.mark.parametrize("name", SYNTHESIZERS)
+def test_every_synthesizer_has_one_line_with_its_own_flags(name):
+    lines = [row for row in rows(SYNTHESIZERS) if row.name == name]
+    assert [row.aware for row in lines] == [SYNTHESIZERS[name].aware]
+    assert SYNTHESIZERS[name].name == name
+
+
+def test_synthesizers_are_made_by_name_and_options():
+    assert make("independent", equal=True) == Independent(equal=True)
+    assert all(isinstance(make(name), Synthesizer) for name in SYNTHESIZERS)
+
+
+def test_unknown_names_and_options_are_refused_with_what_there_is():
+    with pytest.raises(Refused, match="random, independent, histogram, stability"):
+        make("magic")
+    with pytest.raises(Refused, match=r'"speed".*equal'):
+        make("independent", speed=11)
+
+
+def test_public_names():
+    assert sorted(synthesizers.__all__, key=str.lower) == [
+        "Awareness",
+        "Curator",
+        "Histogram",
+        "Independent",
+        "make",
+        "Progress",
+        "Random",
+        "silent",
+        "Stability",
+        "Synthesizer",
+        "SYNTHESIZERS",
+        "Workload",
+    ]
