@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -63,8 +64,13 @@ def group(given: Given, clique: Clique, rows: int) -> Groups:
     """
     if not clique:
         return Groups(np.zeros((1, 0), np.int64), np.zeros(rows, np.int64))
-    codes = np.column_stack([np.asarray(given[name]).astype(np.int64) for name in clique])
-    keys, member = np.unique(codes, axis=0, return_inverse=True)
+    columns = [np.asarray(given[name]).astype(np.int64) for name in clique]
+    radix = tuple(int(column.max(initial=0)) + 1 for column in columns)
+    if math.prod(radix) < 2**62:  # one number per row sorts many times faster than a row of numbers
+        cells, member = np.unique(np.ravel_multi_index(tuple(columns), radix), return_inverse=True)
+        keys = np.column_stack(np.unravel_index(cells, radix)).astype(np.int64)
+    else:
+        keys, member = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     return Groups(keys, member.reshape(-1))
 
 
@@ -79,7 +85,10 @@ def deal(expected: NDArray[np.float64], sizes: NDArray[np.int64], groups: Groups
     (0, [1, 2])
     """
     counts = round_groups(expected, sizes, groups.counts, rng)
-    order = np.lexsort((rng.random(groups.member.size), groups.member))
+    # Rows in random order, then stably by group; short numbers are sorted by counting.
+    order = rng.permutation(groups.member.size)
+    member = groups.member.astype(np.min_scalar_type(len(groups.keys)))
+    order = order[np.argsort(member[order], kind="stable")]
     cells = np.empty(groups.member.size, np.int64)
     cells[order] = np.repeat(np.arange(expected.size), counts)
     return cells

@@ -58,16 +58,11 @@ class Histogram(Synthesizer):
     def check(self, schema: Schema, *, delta: Fraction) -> None:
         """Refuse a domain with more cells than the limit."""
         super().check(schema, delta=delta)
-        cells = math.prod(codec_of(schema[name]).size for name in schema if schema[name].closed)
-        if cells > self.limit:
-            raise Refused(
-                f"histogram: the {len(schema)} columns together have {_about(cells)} cells, more than {self.limit:,}. "
-                "Use `stability` (only cells that occur), `independent` (each column), or fewer columns or bins. "
-                "Nothing was spent"
-            )
+        self._limited(schema, "Nothing was spent")
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
-        """The whole domain, once."""
+        """The whole domain, once; a domain that only discovery showed to be too large is refused here."""
+        self._limited(curator.schema, "Nothing was spent after discovery")
         progress("measuring", 0.0)
         measured = curator.known + public_total(curator) + curator.measure([tuple(curator.schema)], share=1)
         progress("measuring", 1.0)
@@ -88,6 +83,14 @@ class Histogram(Synthesizer):
         if total <= 0:
             return DenseModel(schema, 0.0, clique, uniform_shares(schema, clique))
         return DenseModel.from_counts(schema, clique, counts, total)
+
+    def _limited(self, schema: Schema, spent: str) -> None:
+        cells = math.prod(codec_of(schema[name]).size for name in schema if schema[name].closed)
+        if cells > self.limit:
+            raise Refused(
+                f"histogram: the {len(schema)} columns together have {_about(cells)} cells, more than {self.limit:,}. "
+                f"Use `stability` (only cells that occur), `independent` (each column), or fewer columns or bins. {spent}"
+            )
 
 
 def _about(cells: int) -> str:
