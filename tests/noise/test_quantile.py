@@ -103,7 +103,7 @@ def test_answers_have_the_exact_law(data, alpha, relation, max_rows):
     epsilon = Fraction(2)
     sensitivity = quantile_sensitivity(alpha=alpha, neighbours=relation, max_rows=max_rows)
     arguments = {"alpha": alpha, "lo": LO, "hi": HI, "epsilon": epsilon, "neighbours": relation, "max_rows": max_rows}
-    seen = np.bincount([quantile(np.array(data, np.int64), **arguments) for _ in range(4000)], minlength=4)
+    seen = np.bincount([quantile(np.array(data, np.int64), **arguments) for _ in range(2500)], minlength=4)
     assert goodness(seen, np.array([float(p) for p in law(data, alpha, epsilon, sensitivity)])) > ALPHA
     if data:
         twice = law(data, alpha, 2 * epsilon, sensitivity)
