@@ -31,7 +31,7 @@ REFUSED = [
     (lambda: Text(name="x", missing=("a", "a")), "listed twice"),
     (lambda: Text(name="x", missing=("",)), "empty"),
     (lambda: Categorical(name="x", values=("a", "a")), "listed twice"),
-    (lambda: Categorical(name="x", values=("a", "")), "a value is empty"),
+    (lambda: Categorical(name="x", values=("a", "")), "a value in `values` is empty"),
     (lambda: Categorical(name="x", values=("a",), other="a"), "`other` is one of the values"),
     (lambda: Categorical(name="x", values=("a",), other="b", missing=("b",)), "`other` is one of the missing codes"),
     (lambda: Categorical(name="x", values=("a",), missing=("a",)), "both as a value and as missing"),

@@ -17,10 +17,14 @@ from understudy.schema.column import (
     Time,
     Undeclared,
 )
+from understudy.schema.declaration import Hole, declarations, guess_identifier, holes, learned
+from understudy.schema.file import json_schema, load_schema, parse_schema, save_schema, schema_from_dict
 from understudy.schema.grammar import parse_predicate
+from understudy.schema.page import dump_schema
 from understudy.schema.predicate import Predicate
 from understudy.schema.schema import Schema, Unit
 from understudy.schema.truth import cells, holds, possibly, surely
+from understudy.schema.writing import schema_to_dict
 
 __all__ = [
     "Boolean",
@@ -31,6 +35,7 @@ __all__ = [
     "Datetime",
     "Decoded",
     "Edges",
+    "Hole",
     "Identifier",
     "Integer",
     "Lattice",
@@ -46,8 +51,19 @@ __all__ = [
     "Unit",
     "cells",
     "codec_of",
+    "declarations",
+    "dump_schema",
+    "guess_identifier",
     "holds",
+    "holes",
+    "json_schema",
+    "learned",
+    "load_schema",
     "parse_predicate",
+    "parse_schema",
     "possibly",
+    "save_schema",
+    "schema_from_dict",
+    "schema_to_dict",
     "surely",
 ]

@@ -115,8 +115,8 @@ class Categorical(Column):
                 f'column "{self.name}": no values at all. List `values`, or leave them out to have them learned'
             )
         if len(set(self.values)) != len(self.values):
-            raise SchemaError(f'column "{self.name}": a value is listed twice')
-        self._check_labels(self.values, "a value")
+            raise SchemaError(f'column "{self.name}": a value is listed twice in `values`')
+        self._check_labels(self.values, "a value in `values`")
         if self.other in self.values:
             raise SchemaError(f'column "{self.name}": `other` is one of the values. Choose another word for it')
         if set(self.missing) & set(self.values):

@@ -1,0 +1,246 @@
+"""What the owner declared, what was paid for, and what is still open: the lines that stand under every guarantee.
+
+Everything about a table is in one of three states. Public: the owner wrote it into the schema. Paid for: the curator learned it at a
+price, and it is listed in `learned`. Open: a hole, which only those two can fill.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from understudy.schema.column import Categorical, Column, Lattice, Time, Undeclared
+from understudy.schema.schema import Schema
+
+
+@dataclass(frozen=True)
+class Hole:
+    """Something about a column that is not known yet: its "type", "values" or "bounds"."""
+
+    column: str
+    what: str
+
+
+def holes(schema: Schema) -> tuple[Hole, ...]:
+    """What is left to learn about the columns of the release.
+
+    >>> holes(Schema(columns=(Categorical(name="sex"), Undeclared(name="x"))))
+    (Hole(column='sex', what='values'), Hole(column='x', what='type'))
+    """
+    return tuple(Hole(name, _hole(schema[name])) for name in schema if not schema[name].closed)
+
+
+def _hole(column: Column) -> str:
+    if isinstance(column, Undeclared):
+        return "type"
+    return "values" if isinstance(column, Categorical) else "bounds"
+
+
+def declarations(schema: Schema) -> tuple[str, ...]:
+    """What is public by the owner's declaration, one thing a line.
+
+    >>> from understudy.schema import Integer
+    >>> for line in declarations(Schema(columns=(Integer(name="age", min=0, max=90), Categorical(name="sex")))):
+    ...     print(line)
+    the names and order of 2 columns
+    the types of 2 columns
+    the bounds of age
+    """
+    columns = [schema[name] for name in schema]
+    every = len(schema.columns)
+    typed = sum(not isinstance(c, Undeclared) and "type" not in c.learned for c in schema.columns)
+    lines = [f"the names and order of {_count(every)}", f"the types of {_count(typed)}" if typed else ""]
+    for what, applies in _FACTS.items():
+        named = [c.name for c in columns if applies(c)]
+        lines.append(what.format(columns=", ".join(named), has="has" if len(named) == 1 else "have") if named else "")
+    if schema.rows is not None:
+        lines.append(f"the number of rows ({schema.rows:,})")
+    if schema.unit.id is not None:
+        most = f"{schema.unit.max_rows:,} row{'s' if schema.unit.max_rows > 1 else ''}"
+        lines.append(
+            f"that {schema.unit.id} tells apart whom the guarantee protects, with at most {most} each (enforced)"
+        )
+    lines += [f"that no row has {predicate}" for predicate in schema.impossible]
+    return tuple(line for line in lines if line)
+
+
+def learned(schema: Schema) -> tuple[str, ...]:
+    """What was learned at a price, one thing a line.
+
+    >>> learned(Schema(columns=(Categorical(name="sex", values=("F",), learned=("values",)),)))
+    ('the values of sex',)
+    """
+    found: dict[str, list[str]] = {}
+    for column in schema.columns:
+        for what in column.learned:
+            found.setdefault(what, []).append(column.name)
+    return tuple(f"the {what} of {', '.join(names)}" for what, names in found.items())
+
+
+def _count(number: int) -> str:
+    return f"{number:,} column{'' if number == 1 else 's'}"
+
+
+def _has_values(column: Column) -> bool:
+    return isinstance(column, Categorical) and column.values is not None and "values" not in column.learned
+
+
+def _has_levels(column: Column) -> bool:
+    return isinstance(column, Categorical) and bool(column.levels)
+
+
+def _has_bounds(column: Column) -> bool:
+    if isinstance(column, Time):
+        return (column.min, column.max) != (Time.min, Time.max)
+    return isinstance(column, Lattice) and column.closed and "bounds" not in column.learned
+
+
+def _has_half_a_bound(column: Column) -> bool:
+    return isinstance(column, Lattice) and not column.closed and (column.low, column.high) != (None, None)
+
+
+def _has_bins(column: Column) -> bool:
+    return isinstance(column, Lattice) and column.bins is not None and "bins" not in column.learned
+
+
+_FACTS: dict[str, Callable[[Column], bool]] = {
+    "the values of {columns}": _has_values,
+    "the levels of {columns}": _has_levels,
+    "the bounds of {columns}": _has_bounds,
+    "one bound of {columns}": _has_half_a_bound,
+    "the bins of {columns}": _has_bins,
+    "the missing codes of {columns}": lambda column: bool(column.missing),
+    "that {columns} {has} no missing values": lambda column: not column.nullable and not column.missing,
+    "that {columns} {has} no empty cells": lambda column: not column.nullable and bool(column.missing),
+}
+
+_ALONE = frozenset(
+    [
+        "id",
+        "uid",
+        "uuid",
+        "guid",
+        "pid",
+        "key",
+        "ssn",
+        "sin",
+        "nino",
+        "nif",
+        "nie",
+        "dni",
+        "cpf",
+        "curp",
+        "ahv",
+        "avs",
+        "nhs",
+        "mrn",
+        "npi",
+        "ein",
+        "tin",
+        "vat",
+        "iban",
+        "bic",
+        "pan",
+        "cvv",
+        "imei",
+        "imsi",
+        "mac",
+        "email",
+        "mail",
+        "phone",
+        "telephone",
+        "tel",
+        "mobile",
+        "cell",
+        "fax",
+        "address",
+        "street",
+        "addr",
+        "name",
+        "surname",
+        "lastname",
+        "firstname",
+        "fullname",
+        "forename",
+        "username",
+        "login",
+        "nickname",
+        "passport",
+        "licence",
+        "license",
+        "plate",
+        "vin",
+        "url",
+        "ip",
+        "signature",
+        "fingerprint",
+        "photo",
+    ]
+)
+"""Words that name a person, or a thing that leads to one, when they stand alone or end a column's name."""
+
+_ABOUT_PEOPLE = frozenset(
+    [
+        "first",
+        "last",
+        "given",
+        "family",
+        "middle",
+        "maiden",
+        "full",
+        "sur",
+        "user",
+        "patient",
+        "person",
+        "client",
+        "customer",
+        "employee",
+        "student",
+        "member",
+        "respondent",
+        "participant",
+        "subject",
+        "doctor",
+        "physician",
+        "nurse",
+        "teacher",
+        "contact",
+        "mother",
+        "father",
+        "child",
+        "guardian",
+        "spouse",
+    ]
+)
+"""Words before `name` that make it a person's: `patient_name`, but not `drug_name`."""
+
+_SPLIT = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def guess_identifier(name: str) -> bool:
+    """Whether a column's name, which is public, says that it identifies people.
+
+    The last word decides (`patient_id`, `homeAddress`, `IBAN`), or a first word such as `email` (`email_work`). A `name` counts when it
+    stands alone or is somebody's (`last name`). No value is looked at.
+
+    >>> [n for n in ("patient_id", "Last Name", "drug_name", "covid", "userID", "e-mail", "idle") if guess_identifier(n)]
+    ['patient_id', 'Last Name', 'userID', 'e-mail']
+    """
+    words = [word.lower() for word in _SPLIT.split(name) if word]
+    if words[:2] == ["e", "mail"]:
+        return True
+    if not words:
+        return False
+    while len(words) > 1 and words[-1].isdigit():
+        words.pop()
+    last = words[-1].rstrip("0123456789") or words[-1]
+    if last in ("number", "no", "nr", "num") and len(words) > 1:
+        last, words = words[-2], words[:-1]
+        if last in ("patient", "account", "card", "policy", "case", "customer", "member", "record", "insurance"):
+            return True
+    if last == "name":
+        return len(words) == 1 or words[-2] in _ABOUT_PEOPLE
+    if last == "code" and words[:1] in (["postal"], ["zip"]):
+        return False
+    return last in _ALONE or words[0] in ("email", "ssn", "iban", "phone", "passport")

@@ -1,0 +1,92 @@
+"""Schema files: a YAML page on disk, or the same words as plain data inside a release.
+
+    version: 1
+    columns:
+      age: {type: integer, min: 0, max: 90}
+      sex: {type: categorical, values: [F, M]}
+
+Reading builds nothing but a schema, and every error says file, line and column.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import SchemaError
+from understudy.schema.page import dump_schema
+from understudy.schema.reading import read_schema
+from understudy.schema.schema import Schema
+from understudy.schema.tree import SIZE_LIMIT, Source, from_plain, from_yaml
+
+
+def parse_schema(text: str, source: str = "schema") -> Schema:
+    """Read a schema from YAML text; `source` begins its errors.
+
+    >>> list(parse_schema("columns: {age: {type: integer, min: 0, max: 90}, remarks: text}"))
+    ['age']
+    """
+    where = Source(source)
+    return read_schema(from_yaml(text, where), where)
+
+
+def load_schema(path: str | os.PathLike[str]) -> Schema:
+    """Read a schema file."""
+    where = Source(os.fspath(path))
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(SIZE_LIMIT + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise SchemaError(f"{where.name}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise SchemaError(f"{where.name}: not UTF-8 text. Save it as UTF-8") from None
+    return read_schema(from_yaml(text, where), where)
+
+
+def save_schema(schema: Schema, path: str | os.PathLike[str]) -> None:
+    """Write a schema file, whole or not at all."""
+    target = Path(path)
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", newline="\n", dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as file:
+            temporary = Path(file.name)
+            file.write(dump_schema(schema))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(target)
+    except OSError as error:
+        raise SchemaError(f"{target}: cannot be written ({error.strerror}). Nothing was changed") from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+
+def schema_from_dict(plain: object) -> Schema:
+    """The schema that `schema_to_dict` wrote; anything else is refused.
+
+    >>> schema_from_dict({"columns": [{"name": "smoker", "type": "boolean"}]})["smoker"].type
+    'boolean'
+    """
+    where = Source("schema")
+    return read_schema(from_plain(plain, where), where)
+
+
+def json_schema() -> dict[str, Any]:
+    """The published JSON Schema of schema files, for editors that complete and check as you type.
+
+    >>> json_schema()["title"]
+    'Understudy schema'
+    """
+    text = files("understudy.schema").joinpath("understudy.schema.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded

@@ -1,0 +1,304 @@
+"""From a tree to a schema: every key known, every value of its kind, every error with its line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from understudy.errors import SchemaError
+from understudy.schema.base import Outside, Role
+from understudy.schema.cell import parse_date, parse_moment, parse_time
+from understudy.schema.column import Column, Lattice
+from understudy.schema.grammar import parse_predicate
+from understudy.schema.lattice import Date, Datetime, Integer, Time
+from understudy.schema.predicate import Predicate
+from understudy.schema.schema import Schema, Unit
+from understudy.schema.section import Section
+from understudy.schema.tree import Entry, Node, Source
+from understudy.schema.words import (
+    COLUMN_KEYS,
+    COMMON_KEYS,
+    FILE_KEYS,
+    LEARN,
+    TYPE_KEYS,
+    TYPES,
+    UNIT_KEYS,
+    VERSION,
+    equal_bins,
+    parse_fraction,
+    parse_span,
+)
+
+_DECIMALS_LIMIT = 18
+_BINS_LIMIT = 100_000
+
+
+def read_schema(root: Node, source: Source) -> Schema:
+    """The schema a tree describes."""
+    file = Section(root, source, "", "the file")
+    file.check_keys(FILE_KEYS)
+    version = file.whole("version")
+    if version not in (None, VERSION):
+        raise file.error("version", f"version {version} is not known here; this program reads version {VERSION}")
+    if file.get("columns") is None:
+        raise source.error(None, "no columns. Write `columns:` and describe each column")
+    columns = [_read_column(section) for section in _column_sections(file)]
+    unit = _read_unit(file)
+    rows = file.whole("rows")
+    impossible = _read_impossible(file)
+    try:
+        schema = Schema(columns=tuple(columns), unit=unit, rows=rows)
+    except SchemaError as error:
+        raise source.error(file.line_of(str(error)), str(error)) from None
+    for line, predicate in impossible:
+        try:
+            schema = Schema(columns=schema.columns, unit=unit, rows=rows, impossible=(*schema.impossible, predicate))
+        except SchemaError as error:
+            raise source.error(line, str(error)) from None
+    return schema
+
+
+def _column_sections(file: Section) -> list[tuple[str, Section]]:
+    """The columns, from a mapping of names or from a list of mappings with a `name` each."""
+    node = file.get("columns")
+    assert node is not None
+    if node.entries is not None:
+        return [(entry.key, _column_section(entry, file.source)) for entry in node.entries]
+    if node.items is None:
+        raise file.error("columns", f"`columns` must be a mapping of names to columns, not {node.kind}")
+    found = []
+    for item in node.items:
+        section = Section(item, file.source, "", "a column")
+        name = section.text("name")
+        if not name:
+            raise section.error("name", "a column has no name. Give every column a name")
+        entries = tuple(entry for entry in item.entries or () if entry.key != "name")
+        entry = Entry(name, item.line, Node(item.line, entries=entries))
+        found.append((name, _column_section(entry, file.source)))
+    return found
+
+
+def _column_section(entry: Entry, source: Source) -> Section:
+    """A column's mapping; `age: integer` is short for `age: {type: integer}`, and nothing at all leaves everything to learn."""
+    node = entry.node
+    if node.kind == "nothing":
+        node = Node(entry.line, entries=())
+    elif node.text is not None:
+        node = Node(entry.line, entries=(Entry("type", node.line, node),))
+    return Section(node, source, f'column "{entry.key}": ', "it")
+
+
+def _read_column(named: tuple[str, Section]) -> Column:
+    name, section = named
+    section.check_keys(COLUMN_KEYS)
+    kind = section.choice("type", tuple(TYPES)) or LEARN
+    for key in section.entries:
+        if key not in COMMON_KEYS and key not in TYPE_KEYS[kind]:
+            needed = ", ".join(f"`{t}`" for t, keys in TYPE_KEYS.items() if key in keys)
+            problem = f"`{key}` needs a `type`" if kind == LEARN else f"`{key}` does not belong to a {kind} column"
+            raise section.error(key, f"{problem}. It goes with type {needed}")
+    fields: dict[str, Any] = {
+        "role": _optional(Role, section.choice("role", tuple(Role))),
+        "nullable": section.flag("nullable"),
+        "missing": section.texts("missing"),
+        "use": section.flag("use"),
+        "learned": section.texts("learned"),
+        "dtype": section.text("dtype"),
+        "note": section.text("note"),
+    }
+    maker = TYPES[kind]
+    if kind == "categorical":
+        fields |= _read_categories(section)
+    elif kind == "boolean":
+        fields |= {"true": section.texts("true"), "false": section.texts("false")}
+    elif issubclass(maker, Lattice):
+        fields |= _read_lattice(maker, section)
+    bins = fields.pop("bins", None)
+    given = {key: value for key, value in fields.items() if value is not None}
+    column = _make(lambda: maker(name=name, **given), section)
+    if isinstance(column, Lattice) and bins is not None:
+        edges = _read_bins(column, bins, section)
+        return _make(lambda: replace(column, bins=edges), section)
+    return column
+
+
+def _make(maker: Callable[[], Column], section: Section) -> Column:
+    """A column, or its contradiction with the line of the key that is at fault."""
+    try:
+        return maker()
+    except SchemaError as error:
+        raise section.source.error(section.line_of(str(error)), str(error)) from None
+
+
+def _optional(maker: type[Role] | type[Outside], text: str | None) -> Role | Outside | None:
+    return None if text is None else maker(text)
+
+
+def _read_categories(section: Section) -> dict[str, Any]:
+    values = section.texts("values")
+    node = section.get("values")
+    if node is not None and node.text == LEARN:
+        values = None
+    elif node is not None and node.items is None:
+        raise section.error("values", "`values` must be a list such as [F, M], or the word learn")
+    return {
+        "values": values,
+        "ordered": section.flag("ordered"),
+        "other": section.text("other"),
+        "levels": _read_levels(section, values or ()),
+    }
+
+
+def _read_levels(section: Section, values: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
+    node = section.get("levels")
+    if node is None:
+        return None
+    levels = {}
+    for entry in Section(node, section.source, section.where, "`levels`").node.entries or ():
+        groups = Section(entry.node, section.source, section.where, f'level "{entry.key}"')
+        found: dict[str, str] = {}
+        for group in groups.entries:
+            for value in groups.texts(group) or ():
+                if value not in values:
+                    raise groups.error(group, f'level "{entry.key}" groups a value that is not listed in `values`')
+                if value in found:
+                    raise groups.error(group, f'level "{entry.key}" puts a value into two groups')
+                found[value] = group
+        if len(found) != len(values):
+            raise section.source.error(entry.line, f'{section.where}level "{entry.key}" leaves a value without a group')
+        levels[entry.key] = tuple(found[value] for value in values)
+    return levels
+
+
+def _read_lattice(kind: type[Lattice], section: Section) -> dict[str, Any]:
+    bounds = section.text("bounds")
+    if bounds not in (None, LEARN):
+        raise section.error("bounds", "`bounds` takes the word learn only. Write `min` and `max` to declare them")
+    if bounds is not None and section.get("min") is not None and section.get("max") is not None:
+        raise section.error("bounds", "`bounds: learn` contradicts `min` and `max`. Remove one or the other")
+    if kind is Time and LEARN in (bounds, section.text("min"), section.text("max")):
+        raise section.error("bounds", "the bounds of a time are those of the day. Leave them out, or declare others")
+    fields: dict[str, Any] = {
+        "min": _read_value(kind, section, "min"),
+        "max": _read_value(kind, section, "max"),
+        "outside": _optional(Outside, section.choice("outside", tuple(Outside))),
+        "bins": section.get("bins"),
+    }
+    if issubclass(kind, Integer):
+        fields["step"] = section.whole("step")
+    elif issubclass(kind, Datetime | Time):
+        fields["resolution"] = _read_span(section)
+        if kind is Datetime:
+            fields["zone"] = section.text("zone")
+    elif not issubclass(kind, Date):
+        fields["step"] = _read_step(section)
+    return fields
+
+
+def _read_span(section: Section) -> timedelta | None:
+    text = section.text("resolution")
+    if text is None:
+        return None
+    span = parse_span(text)
+    if span is None:
+        raise section.error("resolution", "`resolution` must be a length of time such as 1s, 15min, 1h or 1day")
+    return span
+
+
+def _read_step(section: Section) -> Fraction | None:
+    decimals = section.whole("decimals")
+    if decimals is None:
+        return section.number("step")
+    if section.get("step") is not None:
+        raise section.error("decimals", "`decimals` and `step` say the same twice. Keep one of them")
+    if not 0 <= decimals <= _DECIMALS_LIMIT:
+        raise section.error("decimals", f"`decimals` must be between 0 and {_DECIMALS_LIMIT}")
+    return Fraction(1, 10**decimals)
+
+
+def _read_value(kind: type[Lattice], section: Section, key: str) -> object:
+    """A bound, read by the column's type."""
+    text = section.text(key)
+    if text is None or text == LEARN:
+        return None
+    return _value(kind, text, section, key)
+
+
+def _value(kind: type[Lattice], text: str, section: Section, key: str) -> object:
+    if issubclass(kind, Date):
+        found: object = parse_date(text)
+        example = "a date such as 2024-12-31"
+    elif issubclass(kind, Datetime):
+        found = parse_moment(text)
+        example = "a moment such as 2024-12-31 23:59"
+    elif issubclass(kind, Time):
+        found = parse_time(text)
+        example = "a time of day such as 23:59"
+    else:
+        number = parse_fraction(text)
+        whole = issubclass(kind, Integer)
+        found = None if number is None or (whole and number.denominator != 1) else int(number) if whole else number
+        example = "a whole number" if whole else "a number such as 12 or 0.5"
+    if found is None:
+        raise section.error(key, f"`{key}` must be {example}")
+    return found
+
+
+def _read_bins(column: Lattice, node: Node, section: Section) -> tuple[int, ...]:
+    """Bins from their number, or from where each begins."""
+    low, high = column.low, column.high
+    if low is None or high is None:
+        raise section.error("bins", "`bins` need `min` and `max`")
+    if node.items is None:
+        pieces = section.whole("bins")
+        if pieces is None or not 1 <= pieces <= min(high - low + 1, _BINS_LIMIT):
+            raise section.error(
+                "bins", "`bins` must be a list of where each bin begins, or a number of bins that is possible"
+            )
+        return equal_bins(low, high, pieces)
+    values = [_value(type(column), text, section, "bins") for text in section.texts("bins") or ()]
+    try:
+        starts = [column.index_of(value) for value in values]
+    except (ValueError, OverflowError):
+        raise section.error("bins", "`bins` lies beyond the calendar") from None
+    if not starts or starts[0] != low:
+        raise section.error("bins", "`bins` says where each bin begins, so the first must be min")
+    if any(a >= b for a, b in pairwise(starts)) or starts[-1] > high:
+        raise section.error("bins", "`bins` must rise from min, and the last must not lie beyond max")
+    return (*starts, high + 1)
+
+
+def _read_unit(file: Section) -> Unit:
+    node = file.get("unit")
+    if node is None or node.text == "row":
+        return Unit()
+    section = Section(node, file.source, "unit: ", "it")
+    section.check_keys(UNIT_KEYS)
+    fields: Mapping[str, Any] = {"id": section.text("id"), "max_rows": section.whole("max_rows")}
+    try:
+        return Unit(**{key: value for key, value in fields.items() if value is not None})
+    except SchemaError as error:
+        raise file.source.error(section.line_of(str(error)), str(error)) from None
+
+
+def _read_impossible(file: Section) -> list[tuple[int | None, Predicate]]:
+    node = file.get("impossible")
+    if node is None:
+        return []
+    if node.items is None:
+        raise file.error("impossible", f"`impossible` must be a list of conditions, not {node.kind}")
+    found = []
+    for item in node.items:
+        if item.text is None:
+            raise file.source.error(
+                item.line, "impossible: a condition must be a text such as age < 15 and married = true"
+            )
+        try:
+            found.append((item.line, parse_predicate(item.text)))
+        except SchemaError as error:
+            raise file.source.error(item.line, f"impossible: {error}") from None
+    return found
