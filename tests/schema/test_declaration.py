@@ -1,0 +1,111 @@
+"""What stands under a guarantee: declared, learned, open; and names that give people away."""
+
+from __future__ import annotations
+
+from datetime import date, time
+
+import pytest
+
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Hole,
+    Identifier,
+    Integer,
+    Real,
+    Schema,
+    Text,
+    Time,
+    Undeclared,
+    Unit,
+    declarations,
+    guess_identifier,
+    holes,
+    learned,
+    parse_predicate,
+)
+
+SCHEMA = Schema(
+    columns=(
+        Identifier(name="patient"),
+        Text(name="remarks"),
+        Categorical(name="sex", values=("F", "M"), nullable=False),
+        Categorical(name="race", values=("a",), levels={"wide": ("x",)}, missing=("NA",)),
+        Categorical(name="job", values=("b",), learned=("values",)),
+        Categorical(name="town"),
+        Integer(name="age", min=0, max=9, bins=(0, 5, 10), nullable=False, missing=("-7",)),
+        Real(name="income", min=0, max=1, learned=("type", "bounds")),
+        Real(name="debt", min=0),
+        Date(name="born", min=date(2000, 1, 1), max=date(2001, 1, 1), use=False),
+        Date(name="died"),
+        Time(name="woke"),
+        Time(name="slept", min=time(20)),
+        Boolean(name="smoker", nullable=False),
+        Undeclared(name="x"),
+        Undeclared(name="y", use=False),
+    ),
+    unit=Unit(id="patient", max_rows=3),
+    rows=6366,
+    impossible=(parse_predicate("age < 3 and smoker = true"),),
+)
+
+
+def test_everything_declared_is_listed():
+    assert declarations(SCHEMA) == (
+        "the names and order of 16 columns",
+        "the types of 13 columns",
+        "the values of sex, race",
+        "the levels of race",
+        "the bounds of age, slept",
+        "one bound of debt",
+        "the bins of age",
+        "the missing codes of race, age",
+        "that sex, smoker have no missing values",
+        "that age has no empty cells",
+        "the number of rows (6,366)",
+        "that patient tells apart whom the guarantee protects, with at most 3 rows each (enforced)",
+        "that no row has age < 3 and smoker = true",
+    )
+
+
+def test_what_was_learned_is_not_declared():
+    assert learned(SCHEMA) == ("the values of job", "the type of income", "the bounds of income")
+    said = " ".join(declarations(SCHEMA))
+    assert "job" not in said
+    assert "income" not in said
+
+
+def test_holes_are_what_is_open_in_the_release():
+    assert holes(SCHEMA) == (
+        Hole("town", "values"),
+        Hole("debt", "bounds"),
+        Hole("died", "bounds"),
+        Hole("x", "type"),
+    )
+    assert holes(Schema(columns=(Boolean(name="a"), Text(name="b")))) == ()
+
+
+def test_an_empty_schema_declares_nothing_but_its_emptiness():
+    assert declarations(Schema(columns=())) == ("the names and order of 0 columns",)
+
+
+GIVE_AWAY = (
+    "id|ID|patient_id|patientId|PatientID|person id|record.id|uuid|name|Name|first_name|LastName|surname|patient_name|ssn|SSN_last4|email|"
+    "E-Mail|email_address|workEmail|phone|phone2|mobile|home address|street|IBAN|mrn|passport_no|card number|patient number|user_name|"
+    "ip|imei|id_2"
+)
+HARMLESS = (
+    "age|sex|covid|idle|video|drug_name|product name|number|width|paid|valid|income|zip code|postal_code|race||...|12|keyboard|grid|named|"
+    "emailed|children number|rating|fluid"
+)
+
+
+@pytest.mark.parametrize("name", GIVE_AWAY.split("|"))
+def test_names_that_give_people_away(name):
+    assert guess_identifier(name)
+
+
+@pytest.mark.parametrize("name", HARMLESS.split("|"))
+def test_names_that_do_not(name):
+    assert not guess_identifier(name)

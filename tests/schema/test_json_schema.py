@@ -1,0 +1,120 @@
+"""The published JSON Schema: it accepts what the reader accepts, and refuses what it can see is wrong."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given, settings
+
+from understudy.errors import SchemaError
+from understudy.schema import dump_schema, json_schema, parse_schema, schema_to_dict
+from understudy.schema.words import COMMON_KEYS, FILE_KEYS, LEARN, TYPE_KEYS, UNIT_KEYS
+
+from .test_file import FULL, schemas
+
+VALIDATOR = jsonschema.Draft202012Validator(json_schema())
+
+
+class EditorLoader(yaml.SafeLoader):
+    """YAML 1.2 as editors read it: true and false, numbers, null; everything else, and every key, is text."""
+
+    def construct_mapping(self, node, deep=False):
+        return {key.value: self.construct_object(value, deep=True) for key, value in node.value}
+
+
+EditorLoader.yaml_implicit_resolvers = {}
+for tag, pattern, first in (
+    ("bool", r"true|false", "tf"),
+    ("null", r"~|null|", ["~", "n", ""]),
+    ("int", r"[-+]?[0-9]+", "-+0123456789"),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
+):
+    EditorLoader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), first)
+EditorLoader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value))
+
+
+def edited(text):
+    return yaml.load(text, EditorLoader)
+
+
+def test_it_is_a_json_schema_and_ships_with_the_package():
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+    assert files("understudy.schema").joinpath("understudy.schema.json").is_file()
+
+
+def test_the_full_example_is_valid():
+    VALIDATOR.validate(edited(FULL.replace("~", "x")))
+
+
+@settings(max_examples=60)
+@given(schemas())
+def test_every_page_and_every_plain_form_is_valid(schema):
+    VALIDATOR.validate(edited(dump_schema(schema)))
+    VALIDATOR.validate(schema_to_dict(schema))
+
+
+INVALID = [
+    "3",
+    "[]",
+    "{}",
+    "columns: 3",
+    "colums: {a: text}",
+    "columns: {a: integr}",
+    "columns: {a: {type: integr}}",
+    "columns: {a: {type: integer, mim: 3}}",
+    "columns: {a: {type: integer, min: 1.5}}",
+    "columns: {a: {type: integer, min: [1]}}",
+    "columns: {a: {type: integer, bounds: 3}}",
+    "columns: {a: {type: integer, bins: 0}}",
+    "columns: {a: {type: real, max: lots}}",
+    "columns: {a: {type: real, decimals: 99}}",
+    "columns: {a: {type: date, max: 31.12.2020}}",
+    "columns: {a: {type: datetime, resolution: fast}}",
+    "columns: {a: {type: time, max: 8am}}",
+    "columns: {a: {type: time, bounds: learn}}",
+    "columns: {a: {type: categorical, min: 3}}",
+    "columns: {a: {type: categorical, values: F}}",
+    "columns: {a: {type: categorical, values: [F, [M]]}}",
+    "columns: {a: {type: categorical, values: [F, F]}}",
+    "columns: {a: {values: [x]}}",
+    "columns: {a: {type: text, nullable: maybe}}",
+    "columns: {a: {type: text, role: secret}}",
+    "columns: [{type: text}]",
+    "columns: {a: [type]}",
+    "{columns: {a: text}, version: 2}",
+    "{columns: {a: text}, rows: -3}",
+    "{columns: {a: text}, unit: {who: a}}",
+    "{columns: {a: text}, unit: {id: a, max_rows: 0}}",
+    "{columns: {a: boolean}, impossible: a = true}",
+    "{columns: {a: boolean}, impossible: [{a: b}]}",
+]
+
+
+@pytest.mark.parametrize("text", INVALID)
+def test_wrong_kinds_keys_and_forms_are_refused_by_it_and_by_the_reader(text):
+    assert not VALIDATOR.is_valid(edited(text))
+    with pytest.raises(SchemaError):
+        parse_schema(text)
+
+
+def test_it_knows_the_same_words_as_the_reader():
+    published = json_schema()
+    assert set(published["properties"]) == set(FILE_KEYS)
+    assert set(published["properties"]["unit"]["oneOf"][1]["properties"]) == set(UNIT_KEYS)
+    for kind, keys in TYPE_KEYS.items():
+        words = set(published["$defs"][kind]["properties"])
+        assert words == {*COMMON_KEYS, *keys} - ({"bounds"} if kind == "time" else set())
+    assert set(published["$defs"]["typename"]["enum"]) == set(TYPE_KEYS)
+    assert LEARN in TYPE_KEYS
+
+
+def test_a_file_it_accepts_can_still_contradict_itself():
+    """It is for editors; the reader has the last word."""
+    text = "columns: {age: {type: integer, min: 90, max: 17}}"
+    VALIDATOR.validate(edited(text))
+    with pytest.raises(SchemaError):
+        parse_schema(text)
