@@ -1,0 +1,112 @@
+"""Batches of unsigned columns out of an Arrow stream, read by the Arrow C data interface.
+
+The interface is three small structures (https://arrow.apache.org/docs/format/CStreamInterface.html). The codes are unsigned columns without
+NULL, so each is one buffer; reading them here needs no Arrow library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+FORMATS: dict[bytes, type[np.unsignedinteger]] = {b"C": np.uint8, b"S": np.uint16, b"I": np.uint32, b"L": np.uint64}
+"""Arrow's letters for unsigned integers."""
+
+
+class _Schema(ctypes.Structure):
+    pass
+
+
+_Schema._fields_ = [
+    ("format", ctypes.c_char_p),
+    ("name", ctypes.c_char_p),
+    ("metadata", ctypes.c_char_p),
+    ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Schema))),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+class _Array(ctypes.Structure):
+    pass
+
+
+_Array._fields_ = [
+    ("length", ctypes.c_int64),
+    ("null_count", ctypes.c_int64),
+    ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Array))),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+class _Stream(ctypes.Structure):
+    pass
+
+
+_Stream._fields_ = [
+    ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Schema))),
+    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Array))),
+    ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(_Stream))),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Stream))),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+class StreamError(Exception):
+    """A stream that broke off. What it says about itself is not passed on: it may quote a row."""
+
+
+def batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]:
+    """The columns of each batch of a stream, copied into arrays of our own."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    stream = _Stream.from_address(pointer(capsule, b"arrow_array_stream"))
+    try:
+        dtypes = _dtypes(stream)
+        while True:
+            array = _Array()
+            if stream.get_next(ctypes.byref(stream), ctypes.byref(array)):
+                raise StreamError("the stream broke off")
+            if not array.release:
+                return
+            try:
+                columns = [_column(array.children[i].contents, array, dtype) for i, dtype in enumerate(dtypes)]
+            finally:
+                array.release(ctypes.byref(array))
+            yield columns
+    finally:
+        if stream.release:
+            stream.release(ctypes.byref(stream))
+
+
+def _dtypes(stream: _Stream) -> list[np.dtype[np.unsignedinteger]]:
+    schema = _Schema()
+    if stream.get_schema(ctypes.byref(stream), ctypes.byref(schema)):
+        raise StreamError("the stream broke off")
+    try:
+        return [np.dtype(FORMATS[schema.children[i].contents.format]) for i in range(schema.n_children)]
+    finally:
+        schema.release(ctypes.byref(schema))
+
+
+def _column(child: _Array, parent: _Array, dtype: np.dtype[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+    if child.null_count > 0:
+        raise StreamError("a code is missing")
+    if parent.length == 0:
+        return np.empty(0, dtype)
+    start = child.buffers[1] + (child.offset + parent.offset) * dtype.itemsize
+    held = (ctypes.c_char * (parent.length * dtype.itemsize)).from_address(start)
+    return np.frombuffer(held, dtype).copy()

@@ -1,0 +1,243 @@
+"""CSV files, read so that no row can change how the others are read.
+
+The delimiter comes from the header line (or is declared), every cell is text, and these rules hold for each row by itself:
+
+  * A row ends at a line break outside quotes. Short rows are filled up with missing cells, long ones keep their first cells.
+  * A cell is quoted if it is `"…"` with inner quotes doubled, and its closing quote stands before a delimiter or the end of a line, at
+    most QUOTED_LINES line breaks on. Any other quote is an ordinary character: a stray one cannot swallow the file.
+  * Bytes that are no text become U+FFFD. A cell of more than CELL_BYTES is missing.
+
+DuckDB reads most files by these rules as they are. `tidy` finds out, in one pass, whether it would; for the rest it writes a private
+copy in which every doubtful cell is quoted properly. Either way the same rows come out, so the choice of path says nothing.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from understudy.errors import TableError
+
+DELIMITERS = (",", ";", "\t", "|")
+QUOTED_LINES = 100
+CELL_BYTES = 2**20
+CHUNK = 2**20
+ROW_BYTES = 2**25
+"""Longest row handed to DuckDB."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a file is read: decided by its header line or declared, never by its rows."""
+
+    delimiter: str
+    encoding: str
+    names: tuple[str, ...]
+    header: bool
+
+
+@dataclass(frozen=True)
+class Tidy:
+    """A file that DuckDB reads by our rules: the original, or a private copy without header."""
+
+    path: Path
+    header: bool
+    compression: str
+
+
+def dialect(path: Path, *, delimiter: str | None, encoding: str, header: bool | Sequence[str]) -> Dialect:
+    """The dialect of a file, from its first line and what is declared."""
+    _check(encoding, delimiter)
+    first = _first_bytes(path)
+    if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        encoding = "utf-16"
+    text = first.decode(encoding, errors="replace").removeprefix("\ufeff").lstrip("\r\n").encode()
+    if header is False:
+        raise TableError(
+            f"{path.name}: without a header line its columns have no names. Give them: header=[…]. Nothing was read"
+        )
+    if not isinstance(header, bool):
+        return Dialect(delimiter or ",", encoding, tuple(header), header=False)
+    if not text.strip():
+        raise TableError(f"{path.name}: is empty; there is no header line. Nothing was read")
+    delimiter = delimiter or _delimiter(text)
+    names = [cell.decode(errors="replace").strip() for cell in next(_records(iter([text]), delimiter.encode()))]
+    return Dialect(delimiter, encoding, tuple(names), header=True)
+
+
+def _delimiter(text: bytes) -> str:
+    """The delimiter that cuts the header line into the most cells."""
+    return max(DELIMITERS, key=lambda d: len(next(_records(iter([text]), d.encode()))))
+
+
+def tidy(path: Path, how: Dialect, copy: Path) -> Tidy:
+    """The file as it is where DuckDB reads it by our rules, else a copy of it, written to `copy`."""
+    if how.encoding in ("utf-8", "utf8") and _is_clean(path, how.delimiter.encode()):
+        return Tidy(path, how.header, {".gz": "gzip", ".zst": "zstd"}.get(path.suffix, "none"))
+    delimiter = how.delimiter.encode()
+    records = _records(_decoded(path, how.encoding), delimiter)
+    with copy.open("wb") as out:
+        if how.header:
+            next((record for record in records if record), None)
+        for record in records:
+            if record or len(how.names) == 1:
+                out.write(_line(record[: len(how.names)], delimiter))
+    return Tidy(copy, False, "none")
+
+
+def _line(cells: list[bytes], delimiter: bytes) -> bytes:
+    """A row, written so that every reader reads it alike."""
+    written, size = [], 0
+    for cell in cells:
+        size += len(cell)
+        kept = b"" if len(cell) > CELL_BYTES or size > ROW_BYTES // 2 else cell
+        odd = any(mark in kept for mark in (b'"', b"\n", b"\r", delimiter)) or kept.startswith(b" ")
+        written.append(b'"' + kept.replace(b'"', b'""') + b'"' if odd else kept)
+    # A row of one empty cell would look like a blank line.
+    return (delimiter.join(written) or b'""') + b"\n"
+
+
+def _quoted() -> bytes:
+    """The pattern of a quoted cell, from its first quote to its last."""
+    line = rb'(?:[^"\r\n]++|"")*+'
+    return rb'"(%s(?:(?:\r\n|[\r\n])%s){0,%d}+)"' % (line, line, QUOTED_LINES)
+
+
+def _is_clean(path: Path, delimiter: bytes) -> bool:
+    """Whether every quote is the edge of a properly quoted cell, every byte text, and every line of sensible length."""
+    edge = re.escape(delimiter) + rb"\r\n"
+    scan = re.compile(rb'(?:[^"]++|(?<![^%s])%s(?=[%s]))*+' % (edge, _quoted(), edge))
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    held, start, line = b"", 0, 0
+    with _open(path) as file:
+        while True:
+            chunk = file.read(CHUNK)
+            try:
+                decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError:
+                return False
+            blank = not held and chunk.removeprefix(codecs.BOM_UTF8).startswith((b"\n", b"\r"))
+            line += chunk.find(b"\n") if b"\n" in chunk else len(chunk)
+            if blank or line > CELL_BYTES:
+                return False  # a blank line before the header, or a line too long to hand on
+            if b"\n" in chunk:
+                line = len(chunk) - chunk.rfind(b"\n")
+            buffer = held + (chunk or b"\n")
+            if not held:
+                buffer = buffer.removeprefix(codecs.BOM_UTF8)
+            stop = len(buffer)
+            if b'"' in buffer:
+                found = scan.match(buffer, start)
+                assert found is not None
+                stop = found.end()
+            if stop < len(buffer) and (not chunk or len(buffer) - stop > 2 * CELL_BYTES):
+                return False
+            if not chunk:
+                return True
+            # The byte before the next one to look at says whether a quote there opens a cell.
+            held, start = (buffer[stop - 1 :], 1) if stop else (buffer, 0)
+
+
+def _records(chunks: Iterator[bytes], delimiter: bytes) -> Iterator[list[bytes]]:
+    """The cells of each row, by the rules above; a blank line has none. This is what the rules mean."""
+    edge = re.escape(delimiter) + rb"\r\n"
+    cell = re.compile(rb" *+%s *+(?=[%s])|([^%s]*+)" % (_quoted(), edge, edge))
+    buffer, more = b"", True
+    while more:
+        chunk = next(chunks, b"")
+        more = bool(chunk)
+        buffer += chunk
+        if not more:
+            if not buffer:
+                return
+            buffer += b"" if buffer.endswith((b"\n", b"\r")) else b"\n"
+        position = 0
+        while position < len(buffer):
+            found = _record(buffer, position, cell, delimiter, more)
+            if found is None:
+                break
+            record, position = found
+            yield record
+        buffer = buffer[position:]
+
+
+def _record(
+    buffer: bytes, position: int, cell: re.Pattern[bytes], delimiter: bytes, more: bool
+) -> tuple[list[bytes], int] | None:
+    """One row and where the next begins; None where that depends on bytes still to come."""
+    cells: list[bytes] = []
+    while True:
+        found = cell.match(buffer, position)
+        assert found is not None
+        bare = found[2]
+        end = found.end()
+        if end >= len(buffer) or (more and end + 2 > len(buffer)):
+            return None
+        if more and bare is not None and bare.lstrip(b" ").startswith(b'"'):
+            # Its closing quote may be yet to come.
+            near = len(buffer) - position <= 2 * CELL_BYTES and buffer.count(b"\n", position) <= QUOTED_LINES
+            if near:
+                return None
+        cells.append(bare if bare is not None else found[1].replace(b'""', b'"'))
+        mark = buffer[end : end + 1]
+        if mark == delimiter:
+            position = end + 1
+            continue
+        blank = len(cells) == 1 and bare == b""
+        return [] if blank else cells, end + (2 if buffer[end : end + 2] == b"\r\n" else 1)
+
+
+def _decoded(path: Path, encoding: str) -> Iterator[bytes]:
+    """The file in UTF-8, whatever its bytes; what is no text becomes U+FFFD."""
+    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    first = True
+    with _open(path) as file:
+        while True:
+            chunk = file.read(CHUNK)
+            text = decoder.decode(chunk, final=not chunk)
+            if first and text:
+                text, first = text.removeprefix("\ufeff"), False
+            if text:
+                yield text.encode(errors="replace")
+            if not chunk:
+                return
+
+
+def _first_bytes(path: Path) -> bytes:
+    with _open(path) as file:
+        return file.read(CHUNK)
+
+
+def _check(encoding: str, delimiter: str | None) -> None:
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise TableError(f'"{encoding}" is no known encoding. Try utf-8, latin-1 or cp1252. Nothing was read') from None
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n '):
+        raise TableError("a delimiter is one plain character, such as , or ;. Nothing was read")
+
+
+def _open(path: Path) -> BinaryIO:
+    """A file's bytes, decompressed."""
+    if path.suffix == ".gz":
+        return cast(BinaryIO, gzip.open(path, "rb"))
+    if path.suffix == ".zst":
+        return _open_zst(path)
+    return path.open("rb")
+
+
+def _open_zst(path: Path) -> BinaryIO:
+    for module, opener in (("compression.zstd", "open"), ("zstandard", "open"), ("pyarrow", "input_stream")):
+        try:
+            return cast(BinaryIO, getattr(import_module(module), opener)(str(path)))
+        except ImportError:
+            continue
+    raise TableError(
+        f"{path.name}: needs Python 3.14 or the package zstandard. Or decompress it first. Nothing was read"
+    )

@@ -1,0 +1,128 @@
+"""The engine: one private DuckDB connection, closed to the outside, whose errors never quote a cell.
+
+DuckDB's messages may contain values of the rows they are about. So every call goes through this module, and whatever it raises becomes a
+one-line TableError that says what was being done and nothing about the rows.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import TableError
+from understudy.tables import sql
+from understudy.tables.arrow import batches
+
+MEMORY = "768MB"
+"""What DuckDB may keep in memory; the rest waits in a private directory, encrypted."""
+
+
+class Engine:
+    """A private connection and its private directory, both gone when nobody holds it any more."""
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="understudy-"))  # only its owner may look inside
+        self._connection = duckdb.connect(
+            ":memory:",
+            config={
+                "threads": str(os.cpu_count() or 1),
+                "memory_limit": MEMORY,
+                "temp_directory": str(self.directory / "spill"),
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "allow_community_extensions": "false",
+                "preserve_insertion_order": "false",
+            },
+        )
+        self._types = 0
+        self._close = weakref.finalize(self, _dispose, self._connection, self.directory)
+        for setting in ("temp_file_encryption = true", "TimeZone = 'UTC'", "python_enable_replacements = false"):
+            self.run(f"SET {setting}", doing="opening the table")
+        self.run("SET pandas_analyze_sample = 0", doing="opening the table")
+
+    def close(self) -> None:
+        """Close the connection and remove the private directory."""
+        self._close()
+
+    def seal(self, paths: Sequence[Path]) -> None:
+        """From now on, no file but these can be read, and no setting changed."""
+        self.run(f"SET allowed_paths = [{sql.texts(str(p) for p in paths)}]", doing="opening the table")
+        self.run(f"SET allowed_directories = [{sql.text(str(self.directory))}]", doing="opening the table")
+        self.run("SET enable_external_access = false", doing="opening the table")
+        self.run("SET lock_configuration = true", doing="opening the table")
+
+    def register(self, name: str, data: object) -> None:
+        """Make a frame, or anything with an Arrow stream, readable under a name."""
+        failed = False
+        try:
+            self._connection.register(name, data)
+        except Exception:
+            failed = True
+        if failed:
+            raise TableError("the frame cannot be read. Convert its columns to plain types. Nothing was read")
+
+    def run(self, query: str, *, doing: str) -> list[tuple[Any, ...]]:
+        """Run a statement and fetch what it returns."""
+        failed = ""
+        try:
+            return self._connection.execute(query).fetchall()
+        except Exception as error:
+            failed = _reason(error)
+        raise TableError(f"{doing} did not work ({failed})")
+
+    def arrays(self, query: str, *, doing: str) -> list[NDArray[Any]]:
+        """Run a query and fetch its columns, which hold no NULL, as arrays."""
+        failed = ""
+        try:
+            fetched = self._connection.execute(query).fetchnumpy()
+            return [np.asarray(column) for column in fetched.values()]
+        except Exception as error:
+            failed = _reason(error)
+        raise TableError(f"{doing} did not work ({failed})")
+
+    def stream(self, query: str, *, doing: str) -> Iterator[list[NDArray[np.unsignedinteger]]]:
+        """Run a query over unsigned columns without NULL and hand out its rows in batches."""
+        failed = ""
+        try:
+            yield from batches(self._connection.sql(query).__arrow_c_stream__())
+        except Exception as error:
+            failed = _reason(error)
+        if failed:
+            raise TableError(f"{doing} did not work ({failed})")
+
+    def holds(self, relation: str) -> bool:
+        """Whether a relation of this name exists."""
+        found = f"SELECT count(*) FROM duckdb_tables() WHERE table_name = {sql.text(relation)}"
+        return bool(self.run(found, doing="looking for rows")[0][0])
+
+    def types(self, relation: str) -> dict[str, str]:
+        """Names and types of a relation's columns."""
+        return {row[0]: row[1] for row in self.run(f"DESCRIBE SELECT * FROM {relation}", doing="reading the types")}
+
+    def listing(self, labels: Sequence[str]) -> str:
+        """The name of a type whose values are these labels, in this order."""
+        self._types += 1
+        name = f"labels_{self._types}"
+        self.run(f"CREATE TYPE {name} AS ENUM ({sql.texts(labels)})", doing="reading the labels")
+        return name
+
+
+def _dispose(connection: duckdb.DuckDBPyConnection, directory: Path) -> None:
+    connection.close()
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _reason(error: BaseException) -> str:
+    """The kind of an error. Never its message: that may quote a row."""
+    if isinstance(error, MemoryError | duckdb.OutOfMemoryException):
+        return "out of memory or disk space"
+    return type(error).__name__

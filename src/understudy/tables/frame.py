@@ -1,0 +1,192 @@
+"""Frames: what pandas, polars, pyarrow and DuckDB hold in memory, made readable for a private connection.
+
+Columns get the names x0, x1, … so that no name of the owner's stands in a query. A column of arbitrary Python objects declares no type:
+its cells become texts, by the rules of schema/cell.py, whatever they happen to be; so a type never depends on the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import duckdb
+import narwhals as nw
+import numpy as np
+
+from understudy.errors import TableError
+from understudy.schema.cell import UNKNOWN, plain, spellings
+
+NO_VALUE = "\0"
+"""The text of an object that is no value of any type. No label can contain it."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame ready to be registered, and what its columns were."""
+
+    kind: str
+    names: tuple[str, ...]
+    dtypes: dict[str, str]
+    zones: dict[str, str | None]
+    data: object
+
+
+class Stream:
+    """Anything that can be read as an Arrow stream, again and again, without any Arrow library."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A new stream over the same rows."""
+        return self._source.__arrow_c_stream__()
+
+
+def frame(data: Any) -> Frame:
+    """What is in a frame, of whichever kind."""
+    if isinstance(data, duckdb.DuckDBPyRelation):
+        return _relation(data)
+    if nw.dependencies.is_pandas_dataframe(data):
+        return _pandas(data)
+    if nw.dependencies.is_polars_dataframe(data):
+        return _polars(data)
+    if nw.dependencies.is_pyarrow_table(data):
+        return _pyarrow(data)
+    if nw.dependencies.is_polars_lazyframe(data):
+        raise TableError("a lazy frame holds no rows yet. Collect it first: frame.collect(). Nothing was read")
+    try:
+        eager = nw.from_native(data, eager_only=True).to_pandas()
+    except Exception:
+        eager = None
+    if eager is None:
+        kind = type(data).__name__
+        raise TableError(
+            f"{kind} is no table. Give a path to a CSV or Parquet file, or a pandas, polars, pyarrow or DuckDB table. Nothing was read"
+        )
+    return _pandas(eager)
+
+
+def check_names(names: list[Any], where: str) -> tuple[str, ...]:
+    """The names of a header, refused where one is empty or stands twice."""
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if not isinstance(name, str):
+            raise TableError(f"{where}: the name of column {position} is not a text. Rename it. Nothing was read")
+        if not name:
+            raise TableError(f"{where}: column {position} has no name. Name it in the header. Nothing was read")
+        if name in seen:
+            raise TableError(
+                f'{where}: column {position} is named "{name}", as is column {seen[name]}. Rename one. Nothing was read'
+            )
+        seen[name] = position
+    if not names:
+        raise TableError(f"{where}: has no columns. Nothing was read")
+    return tuple(names)
+
+
+def _short(count: int) -> list[str]:
+    return [f"x{i}" for i in range(count)]
+
+
+def _zones(native: Any, names: tuple[str, ...]) -> dict[str, str | None]:
+    """The zone each column shows its instants in."""
+    dtypes = dict(nw.from_native(native).collect_schema())
+    return {name: getattr(dtypes[name], "time_zone", None) for name in names}
+
+
+def _relation(data: Any) -> Frame:
+    names = check_names(list(data.columns), "the relation")
+    short = data.project(", ".join(f"#{i + 1} AS x{i}" for i in range(len(names))))
+    dtypes = {name: str(kind).split("(")[0] for name, kind in zip(names, data.types, strict=True)}
+    return Frame("duckdb", names, dtypes, dict.fromkeys(names), Stream(short))
+
+
+def _polars(data: Any) -> Frame:
+    pl = import_module("polars")
+
+    names = check_names(list(data.columns), "the frame")
+    dtypes = {name: _word(str(kind)) for name, kind in data.schema.items()}
+    columns = []
+    for short, series in zip(_short(len(names)), data.get_columns(), strict=True):
+        kind = series.dtype
+        if kind == pl.Object:
+            column = pl.Series([_text(value) for value in series.to_list()], dtype=pl.String)
+        elif kind == pl.Null or str(kind) in ("Int128", "UInt128"):
+            column = series.cast(pl.String)
+        elif str(kind) == "Float16":
+            column = series.cast(pl.Float32)
+        else:
+            column = series
+        columns.append(column.alias(short))
+    return Frame("polars", names, dtypes, _zones(data, names), Stream(pl.DataFrame(columns)))
+
+
+def _pyarrow(data: Any) -> Frame:
+    pa = import_module("pyarrow")
+
+    names = check_names(list(data.column_names), "the table")
+    dtypes = {name: _word(str(kind)) for name, kind in zip(names, data.schema.types, strict=True)}
+    columns = []
+    for column in data.columns:
+        kind = column.type
+        if pa.types.is_null(kind) or pa.types.is_decimal256(kind):
+            columns.append(column.cast(pa.string()))
+        elif pa.types.is_float16(kind):
+            columns.append(column.cast(pa.float32()))
+        else:
+            columns.append(column)
+    zones = {name: getattr(kind, "tz", None) for name, kind in zip(names, data.schema.types, strict=True)}
+    return Frame("pyarrow", names, dtypes, zones, Stream(pa.table(columns, names=_short(len(names)))))
+
+
+def _pandas(data: Any) -> Frame:
+    pd = import_module("pandas")
+
+    names = check_names(list(data.columns), "the frame")
+    columns, dtypes, zones = {}, {}, {}
+    for position, (short, name) in enumerate(zip(_short(len(names)), names, strict=True)):
+        series = data.iloc[:, position].reset_index(drop=True)
+        dtypes[name] = _word(str(series.dtype))
+        zone = getattr(series.dtype, "tz", None)
+        arrow = getattr(series.dtype, "pyarrow_dtype", None)
+        zones[name] = str(zone) if zone is not None else getattr(arrow, "tz", None)
+        columns[short] = _readable(series, pd)
+    return Frame("pandas", names, dtypes, zones, pd.DataFrame(columns, index=pd.RangeIndex(len(data))))
+
+
+def _readable(series: Any, pd: Any) -> Any:
+    """A pandas column that DuckDB can read, of a type that its dtype alone decides."""
+    kind = series.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        nullable = {"i": "Int64", "u": "UInt64", "b": "boolean"}
+        inner = kind.categories.dtype
+        series = series.astype(nullable.get(inner.kind, inner if inner.kind in "fM" else object))
+        kind = series.dtype
+    if isinstance(kind, pd.SparseDtype):
+        series = series.sparse.to_dense()
+        kind = series.dtype
+    opaque = isinstance(kind, pd.PeriodDtype | pd.IntervalDtype) or kind.kind == "c"
+    if opaque or kind == np.dtype(object):
+        if not _all_text(series, pd):
+            return pd.Series([_text(value) for value in series], dtype=object)
+        return series.astype(object).where(series.notna(), None)
+    return series
+
+
+def _all_text(values: Any, pd: Any) -> bool:
+    return bool(pd.api.types.infer_dtype(values, skipna=True) in ("string", "empty"))
+
+
+def _text(value: object) -> str | None:
+    """A Python object as the text a file would hold."""
+    cell = plain(value)
+    if cell is None:
+        return None
+    texts = () if cell is UNKNOWN else spellings(cell)
+    return texts[0] if texts else NO_VALUE
+
+
+def _word(dtype: str) -> str:
+    """A dtype without lists of values in it."""
+    return dtype.split("(")[0] if dtype.startswith(("Enum", "Categorical")) else dtype

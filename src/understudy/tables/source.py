@@ -1,0 +1,188 @@
+"""Sources: rows of any kind as one relation on a private connection.
+
+A frame, a Parquet file and a CSV file all become a view whose columns are x0, x1, … in the order of the header. What a source tells about
+itself is public: its header and, for frames and Parquet, the types they declare. A CSV file declares none; each of its cells is text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from understudy.errors import TableError
+from understudy.tables import sql
+from understudy.tables.csvfile import ROW_BYTES, Dialect, dialect, tidy
+from understudy.tables.engine import Engine
+from understudy.tables.frame import check_names, frame
+from understudy.tables.reading import Stored, base_type
+
+CSV_ENDINGS = (".csv", ".tsv", ".txt", ".psv")
+PARQUET_ENDINGS = (".parquet", ".pq")
+COMPRESSED = (".gz", ".zst")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Source:
+    """Rows, opened but not read. Only its header and declared types are public.
+
+    `names` is the header; `types` what the file or frame declares, None for CSV; `kind` what the owner gave (csv, parquet, pandas, polars,
+    pyarrow, duckdb); `dtypes` a frame's own names for its types; `title` a name for the dataset.
+    """
+
+    names: tuple[str, ...]
+    types: dict[str, str] | None
+    kind: str
+    dtypes: dict[str, str]
+    zones: dict[str, str | None]
+    title: str
+    ledger_path: Path
+    engine: Engine
+    _view: str
+    _dialect: Dialect | None = None
+    _paths: tuple[Path, ...] = ()
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the rows and of everything written down about them."""
+        self.engine.close()
+
+    def stored(self, name: str) -> Stored:
+        """How a column is stored."""
+        if name not in self.names:
+            raise TableError(f'column "{name}" is not in the table')
+        cell = f"x{self.names.index(name)}"
+        kind = "VARCHAR" if self.types is None else self.types[name]
+        return Stored(cell, kind, self.zones.get(name))
+
+    @property
+    def relation(self) -> str:
+        """The name of the relation that holds the rows. A CSV file is read into it once."""
+        if self._dialect is not None and not self.engine.holds("cells"):
+            self._read_csv(self._dialect)
+        return self._view
+
+    def _read_csv(self, how: Dialect) -> None:
+        parts = []
+        copies = [self.engine.directory / f"copy-{i}.csv" for i in range(len(self._paths))]
+        for path, copy in zip(self._paths, copies, strict=True):
+            ready = _quietly(lambda path=path, copy=copy: tidy(path, how, copy), path)  # type: ignore[misc]
+            columns = sql.struct({f"x{i}": "VARCHAR" for i in range(len(self.names))})
+            # One reader, because with several a quoted line break would be an error; padding, because a short row is none.
+            parts.append(
+                f"SELECT * FROM read_csv({sql.text(str(ready.path.resolve()))}, columns = {columns}, auto_detect = false, "
+                f"delim = {sql.text(how.delimiter)}, quote = '\"', escape = '\"', header = {ready.header}, nullstr = '', "
+                f"strict_mode = false, null_padding = true, parallel = false, max_line_size = {ROW_BYTES}, "
+                f"compression = {sql.text(ready.compression)})"
+            )
+        doing = f"reading {self._paths[0].name}"
+        self.engine.run(f"CREATE TEMP TABLE cells AS {' UNION ALL '.join(parts)}", doing=doing)
+        for copy in copies:
+            copy.unlink(missing_ok=True)
+
+
+def open_table(
+    data: Any, *, delimiter: str | None = None, encoding: str = "utf-8", header: bool | Sequence[str] = True
+) -> Source:
+    """Open a CSV or Parquet file (or several), a pandas, polars or pyarrow table, or a DuckDB relation. Rows are not read yet.
+
+    The last three arguments concern CSV: what separates cells (by default what the header line suggests), the encoding, and the names of
+    the columns where the file has no header line.
+    """
+    if isinstance(data, str | Path):
+        return _open_files([Path(data)], delimiter, encoding, header)
+    if isinstance(data, list | tuple) and data and all(isinstance(part, str | Path) for part in data):
+        return _open_files([Path(part) for part in data], delimiter, encoding, header)
+    found = frame(data)
+    engine = Engine()
+    engine.seal([])
+    engine.register("frame", found.data)
+    types = {name: base_type(kind) for name, kind in zip(found.names, engine.types("frame").values(), strict=True)}
+    return Source(
+        names=found.names,
+        types=types,
+        kind=found.kind,
+        dtypes=found.dtypes,
+        zones=found.zones,
+        title="table",
+        ledger_path=Path("table.ledger"),
+        engine=engine,
+        _view="frame",
+    )
+
+
+def _open_files(paths: list[Path], delimiter: str | None, encoding: str, header: bool | Sequence[str]) -> Source:
+    for path in paths:
+        if path.is_dir():
+            raise TableError(f"{path}: is a directory. Name the files in it. Nothing was read")
+        if not path.is_file():
+            raise TableError(f"{path}: there is no such file. Nothing was read")
+    kinds = {_kind(path) for path in paths}
+    if len(kinds) > 1:
+        raise TableError("CSV and Parquet files cannot be read as one table. Nothing was read")
+    ledger = paths[0].with_name(paths[0].name + ".ledger")
+    about: dict[str, Any] = {"title": paths[0].name, "ledger_path": ledger, "dtypes": {}, "kind": kinds.pop()}
+    if about["kind"] == "parquet":
+        return _open_parquet(paths, about)
+    hows = [
+        _quietly(lambda path=path: dialect(path, delimiter=delimiter, encoding=encoding, header=header), path)  # type: ignore[misc]
+        for path in paths
+    ]
+    names = check_names(list(hows[0].names), paths[0].name)
+    for path, how in zip(paths, hows, strict=True):
+        if (how.names, how.delimiter) != (hows[0].names, hows[0].delimiter):
+            raise TableError(f"{path.name}: its header differs from that of {paths[0].name}. Nothing was read")
+    engine = Engine()
+    engine.seal([path.resolve() for path in paths])
+    return Source(
+        names=names, types=None, zones={}, engine=engine, _view="cells", _dialect=hows[0], _paths=tuple(paths), **about
+    )
+
+
+def _open_parquet(paths: list[Path], about: dict[str, Any]) -> Source:
+    engine = Engine()
+    engine.seal([path.resolve() for path in paths])
+    listed = sql.texts(str(path.resolve()) for path in paths)
+    doing = f"reading {paths[0].name}"
+    engine.run(f"CREATE VIEW file AS SELECT * FROM read_parquet([{listed}], hive_partitioning = false)", doing=doing)
+    types = {name: base_type(kind) for name, kind in engine.types("file").items()}
+    names = check_names(list(types), paths[0].name)
+    renamed = ", ".join(f"{sql.name(name)} AS x{i}" for i, name in enumerate(names))
+    engine.run(f"CREATE VIEW cells AS SELECT {renamed} FROM file", doing=doing)
+    return Source(names=names, types=types, zones={}, engine=engine, _view="cells", **about)
+
+
+def _kind(path: Path) -> str:
+    """CSV or Parquet, by the ending of a file's name."""
+    endings = [suffix.lower() for suffix in path.suffixes]
+    if endings and endings[-1] in COMPRESSED:
+        endings.pop()
+    last = endings[-1] if endings else ""
+    if last in PARQUET_ENDINGS:
+        return "parquet"
+    if last in CSV_ENDINGS:
+        return "csv"
+    raise TableError(f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv, .parquet). Nothing was read")
+
+
+def _quietly(read: Callable[[], T], path: Path) -> T:
+    """Read from a file; what goes wrong is told without what the file says."""
+    failed = ""
+    try:
+        return read()
+    except TableError:
+        raise
+    except Exception as error:
+        failed = type(error).__name__
+    raise TableError(f"{path.name}: cannot be read as CSV ({failed}). Nothing was read")

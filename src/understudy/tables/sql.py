@@ -1,0 +1,59 @@
+"""SQL text: the one place where names and values are quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+
+def name(identifier: str) -> str:
+    """A quoted identifier.
+
+    >>> name('a "b"')
+    '"a ""b""'
+    """
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A quoted string.
+
+    >>> text("it's")
+    "'it''s'"
+    """
+    return "'" + value.replace("'", "''") + "'"
+
+
+def texts(values: Iterable[str]) -> str:
+    """A list of quoted strings, without brackets.
+
+    >>> texts(["a", "b"])
+    "'a', 'b'"
+    """
+    return ", ".join(text(v) for v in values)
+
+
+def double(value: float) -> str:
+    """A double, to the last bit.
+
+    >>> double(0.1), double(float("-inf"))
+    ("CAST('0.1' AS DOUBLE)", "CAST('-inf' AS DOUBLE)")
+    """
+    return f"CAST('{value!r}' AS DOUBLE)"
+
+
+def whole(value: int) -> str:
+    """A whole number of up to 127 bits.
+
+    >>> whole(-5)
+    '(-5)'
+    """
+    return str(value) if value >= 0 else f"({value})"
+
+
+def struct(fields: Mapping[str, str]) -> str:
+    """Column names and types, as `read_csv` wants them.
+
+    >>> struct({"a": "VARCHAR"})
+    "{'a': 'VARCHAR'}"
+    """
+    return "{" + ", ".join(f"{text(k)}: {text(v)}" for k, v in fields.items()) + "}"

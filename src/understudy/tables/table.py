@@ -1,0 +1,232 @@
+"""The table: rows behind a small interface of exact integers. PRIVATE: nothing here may leave without noise, except through the curator.
+
+Rows are encoded once into compact codes where these fit in memory, else anew from the source at each count. Every answer is about the rows
+after each unit is bounded, so one unit moves a marginal by at most `max_rows` in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import TableError
+from understudy.schema import Categorical, Codec, Column, Lattice, Schema, codec_of
+from understudy.tables.ballot import CANDIDATES, vote
+from understudy.tables.counting import Clique, Tally, sparse
+from understudy.tables.expression import code, index, label
+from understudy.tables.grid import WholeGrid
+from understudy.tables.layers import Layers
+from understudy.tables.reading import Stored
+from understudy.tables.source import Source
+from understudy.tables.unit import bound, salt
+
+CODES_BYTES = 10**9
+"""Codes beyond this many bytes are not kept in memory but read anew for each count."""
+
+Codes = dict[str, NDArray[np.unsignedinteger]]
+Progress = Callable[[str, float], None]
+
+
+class Rows:
+    """The rows of a source, bounded per unit; shared by tables that describe them differently."""
+
+    def __init__(self, source: Source, schema: Schema) -> None:
+        self.source = source
+        self.unit = schema.unit
+        self._schema = schema
+        self._salt = salt()
+
+    @cached_property
+    def relation(self) -> str:
+        """The relation that holds them."""
+        source, unit = self.source, self.unit
+        if unit.id is None:
+            return source.relation
+        names = [column.name for column in self._schema.columns]
+        return bound(
+            source.engine,
+            source.relation,
+            id=source.stored(unit.id),
+            column=self._schema[unit.id],
+            unit=unit,
+            salt=self._salt,
+            width=len(source.names),
+            keep=[i for i, name in enumerate(source.names) if name in names],
+        )
+
+    @cached_property
+    def count(self) -> int:
+        """How many there are."""
+        return int(self.source.engine.run(f"SELECT count(*) FROM {self.relation}", doing="counting rows")[0][0])
+
+
+class Table:
+    """Exact counts, sums and lists of the rows of a source, as a schema describes them.
+
+    >>> import duckdb
+    >>> from understudy.schema import Boolean
+    >>> from understudy.tables import open_table
+    >>> table = Table(open_table(duckdb.sql("SELECT unnest(['yes', 'no', 'yes']) AS smoker")), Schema(columns=(Boolean(name="smoker"),)))
+    >>> table.rows(), table.counts([("smoker",)])[0].tolist()
+    (3, [1, 2, 0])
+    """
+
+    def __init__(self, source: Source, schema: Schema, *, rows: Rows | None = None) -> None:
+        for column in schema.columns:
+            if (column.modelled or column.name == schema.unit.id) and column.name not in source.names:
+                raise TableError(f'column "{column.name}" is in the schema and not in the table. Nothing was read')
+        self.schema = schema
+        self._rows = rows or Rows(source, schema)
+        self._codes: Codes | None = None
+
+    def described(self, schema: Schema) -> Table:
+        """The same rows under another schema."""
+        same = schema.unit == self.schema.unit
+        return Table(self._rows.source, schema, rows=self._rows if same else None)
+
+    def rows(self) -> int:
+        """Number of rows, after every unit is bounded."""
+        return self._rows.count
+
+    def units(self) -> int:
+        """Number of units that have a row."""
+        if self.schema.unit.id is None:
+            return self.rows()
+        query = f"SELECT count(DISTINCT unit) FROM {self._rows.relation}"
+        return int(self._run(query, "counting units")[0][0])
+
+    def encode(self, progress: Progress | None = None) -> bool:
+        """Encode every column of a closed schema once; whether the codes fit in memory and are kept."""
+        if self._codes is not None:
+            return True
+        names = list(self.schema)
+        codecs = self._codecs(names)
+        if self.rows() * sum(codec.dtype.itemsize for codec in codecs.values()) > CODES_BYTES:
+            return False
+        codes: Codes = {name: np.empty(self.rows(), codec.dtype) for name, codec in codecs.items()}
+        done = 0
+        for batch in self._batches(names):
+            length = len(next(iter(batch.values()))) if batch else 0
+            for name, part in batch.items():
+                codes[name][done : done + length] = part
+            done += length
+            if progress is not None:
+                progress("encoding", done / max(self.rows(), 1))
+        assert done == self.rows() or not names, "a source gave two different numbers of rows"
+        self._codes = codes
+        return True
+
+    def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        """Dense counts over each clique, all in one pass, axes in the clique's order. The empty clique gives the number of rows."""
+        names = list(dict.fromkeys(name for clique in cliques for name in clique))
+        sizes = {name: codec.size for name, codec in self._codecs(names).items()}
+        tally = Tally(cliques, sizes)
+        if names:
+            for batch in self._coded(names):
+                tally.add(batch)
+        else:
+            tally.add({}, rows=self.rows())
+        return tally.counts()
+
+    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Codes of the cells that occur, one row each in rising order, and their counts; the domain may be of any size."""
+        if not clique:
+            return np.zeros((1, 0), np.int64)[: self.rows()], np.array([self.rows()], np.int64)[: self.rows()]
+        sizes = {name: codec.size for name, codec in self._codecs(clique).items()}
+        return sparse(clique, sizes, self._coded(list(clique)))
+
+    def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
+        """Labels that occur in a categorical column, in the order of their bytes, and how often; missing cells are left out."""
+        described = self._column(column)
+        if not isinstance(described, Categorical):
+            raise TableError(f'column "{column}" is {described.type}, so it has no labels. Nothing was counted')
+        layers = Layers()
+        found = layers.read(label(layers, described, self._stored(column)))
+        # A text that no schema could list is no label.
+        query = layers.query(self._rows.relation, [f"{found} AS label", "count(*) AS times"])
+        query += f" WHERE {found} IS NOT NULL AND NOT contains({found}, chr(0)) GROUP BY ALL ORDER BY label"
+        answer = self._run(query, "counting labels")
+        return [row[0] for row in answer], np.array([row[1] for row in answer], np.int64)
+
+    def lattice(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Lattice indices that occur, in rising order, and how often."""
+        layers, found = self._index(column)
+        query = layers.query(self._rows.relation, [f"{found} AS position", "count(*) AS times"])
+        query += f" WHERE {found} IS NOT NULL GROUP BY ALL ORDER BY position"
+        positions, times = self._rows.source.engine.arrays(query, doing="counting values")
+        return positions.astype(np.int64), times.astype(np.int64)
+
+    def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
+        """How many lattice indices lie in each bin edges[i] ≤ x < edges[i + 1]; those outside are not counted."""
+        layers, found = self._index(column)
+        # A bin per whole number needs no comparisons; others go through a tree of them.
+        bin = WholeGrid(unit=Fraction(1), nearest=False).cuts(found, tuple(edges))
+        query = layers.query(self._rows.relation, [f"{bin} AS bin", "count(*) AS times"])
+        query += f" WHERE {found} >= {edges[0]} AND {found} < {edges[-1]} GROUP BY ALL"
+        counts = np.zeros(len(edges) - 1, np.int64)
+        for position, times in self._run(query, "counting values"):
+            counts[position] = times
+        return counts
+
+    def sum(self, column: str, low: int, high: int) -> int:
+        """Sum of the lattice indices, each clipped to [low, high]. It is a Python integer: it cannot wrap."""
+        layers, found = self._index(column)
+        clipped = f"CASE WHEN {found} IS NOT NULL THEN LEAST(GREATEST(CAST({found} AS HUGEINT), {low}), {high}) END"
+        query = layers.query(self._rows.relation, [f"COALESCE(sum({clipped}), 0)"])
+        return int(self._run(query, "adding up")[0][0])
+
+    def count_valid(self, column: str) -> int:
+        """Number of rows that have a value in this column."""
+        layers, found = self._index(column)
+        return int(self._run(layers.query(self._rows.relation, [f"count({found})"]), "counting values")[0][0])
+
+    def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """For each column, how many cells vote for each candidate type; every cell votes once."""
+        layers = Layers()
+        ballots = [vote(layers, self._stored(name), self._column(name).missing) for name in columns]
+        tally = Tally([(name,) for name in columns], dict.fromkeys(columns, len(CANDIDATES)))
+        query = layers.query(self._rows.relation, ballots)
+        for batch in self._rows.source.engine.stream(query, doing="reading types"):
+            tally.add(dict(zip(columns, batch, strict=True)))
+        return np.array(tally.counts(), np.int64).reshape(len(columns), len(CANDIDATES))
+
+    def _column(self, name: str) -> Column:
+        return self.schema[name]
+
+    def _stored(self, name: str) -> Stored:
+        return self._rows.source.stored(name)
+
+    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:
+        return {name: codec_of(self._column(name)) for name in names}
+
+    def _index(self, name: str) -> tuple[Layers, str]:
+        described = self._column(name)
+        if not isinstance(described, Lattice):
+            raise TableError(f'column "{name}" is {described.type}, so it has no numbers. Nothing was counted')
+        layers = Layers()
+        return layers, layers.read(index(layers, described, self._stored(name)))
+
+    def _coded(self, names: list[str]) -> Iterator[Codes]:
+        """Codes of some columns: from memory where they are kept, else from the source."""
+        if self.schema.closed and self.encode():
+            assert self._codes is not None
+            yield {name: self._codes[name] for name in names}
+        else:
+            yield from self._batches(names)
+
+    def _batches(self, names: list[str]) -> Iterator[Codes]:
+        """Codes of some columns, batch by batch, from the source."""
+        engine = self._rows.source.engine
+        layers = Layers()
+        codecs = self._codecs(names)
+        select = [code(layers, codec, self._stored(name), engine.listing) for name, codec in codecs.items()]
+        for batch in engine.stream(layers.query(self._rows.relation, select), doing="encoding rows"):
+            yield dict(zip(names, batch, strict=True))
+
+    def _run(self, query: str, doing: str) -> list[tuple[Any, ...]]:
+        return self._rows.source.engine.run(query, doing=doing)

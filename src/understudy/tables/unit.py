@@ -1,0 +1,40 @@
+"""Units: whoever the guarantee protects has a bounded number of rows.
+
+Each id keeps its `max_rows` rows with the lowest salted hashes; rows without an id are dropped. Which rows an id keeps depends on that
+id's own rows and the salt alone, not on other ids, the order of rows or the number of threads. So adding or removing an id changes at most
+`max_rows` rows of what is kept, and no others. Equal rows have equal hashes, and which of them is kept is all the same. Checked by brute
+force in tests/tables/test_unit.py.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from understudy.schema import Column, Unit
+from understudy.tables import sql
+from understudy.tables.engine import Engine
+from understudy.tables.expression import empty
+from understudy.tables.reading import Stored
+
+SALT_BYTES = 16
+
+
+def salt() -> str:
+    """A fresh secret for one opening of a table, so that nobody can know beforehand which rows are kept."""
+    return os.urandom(SALT_BYTES).hex()
+
+
+def bound(
+    engine: Engine, relation: str, *, id: Stored, column: Column, unit: Unit, salt: str, width: int, keep: Sequence[int]
+) -> str:
+    """A relation with the kept rows and the columns to keep, and each row's id as `unit`; its name."""
+    cells = ", ".join(f"CAST(x{i} AS VARCHAR)" for i in range(width))
+    spelled = f" OR CAST({id.cell} AS VARCHAR) IN ({sql.texts(column.missing)})" if column.missing else ""
+    named = f"CASE WHEN {empty(id)}{spelled} THEN NULL ELSE CAST({id.cell} AS VARCHAR) END"
+    kept = ", ".join(f"x{i}" for i in keep)
+    hashed = f"SELECT {kept}, {named} AS unit, hash({sql.text(salt)}, {cells}) AS draw FROM {relation}"
+    ranked = f"row_number() OVER (PARTITION BY unit ORDER BY draw) <= {unit.max_rows}"
+    query = f"SELECT * EXCLUDE (draw) FROM ({hashed}) WHERE unit IS NOT NULL QUALIFY {ranked}"
+    engine.run(f"CREATE TEMP TABLE bounded AS {query}", doing=f"bounding the rows of each {unit.noun}")
+    return "bounded"
