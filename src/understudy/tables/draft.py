@@ -1,0 +1,287 @@
+"""The owner's draft of a schema: types, and what to drop, from a look at the rows.
+
+A draft is made on the private side and costs nothing, because nothing of it leaves by itself: it becomes public when its owner reads it and
+uses it. It holds no value and no bound of the rows unless the owner says that they are public knowledge. A handful of odd cells does not
+change it: a type needs 99 of 100 cells. Whether cells may be empty is left to the owner, who knows it without looking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from fractions import Fraction
+
+from understudy.errors import SchemaError
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Column,
+    Datetime,
+    Identifier,
+    Integer,
+    Lattice,
+    Real,
+    Schema,
+    Text,
+    Time,
+    Undeclared,
+    guess_identifier,
+)
+from understudy.schema.base import check_text
+from understudy.schema.declared import FLOAT_DECIMALS, column_of_type
+from understudy.schema.lattice import MICROSECOND, Date
+from understudy.tables import expression, sql
+from understudy.tables.ballot import CANDIDATES, EMPTY, TEXT, supports, vote
+from understudy.tables.layers import Layers
+from understudy.tables.reading import DOUBLE_TYPES, TEXT_TYPES, numbers, texts
+from understudy.tables.source import Source
+
+TOLERANCE = Fraction(1, 100)
+"""Part of the cells that may be something else."""
+
+BOOLEAN_TOLERANCE = Fraction(1, 1000)
+"""Counts that are nearly always 0 or 1 are counts."""
+
+MISSING_CODES = ("NA", "N/A", "n/a", "na", "#N/A", "NaN", "nan", "NULL", "null", ".", "-", "--", "?")
+"""Texts that commonly mean missing."""
+
+MISSING_SHARE = Fraction(1, 1000)
+"""Part of the cells that must hold a text for it to be drafted as a missing code."""
+
+VALUES_LIMIT = 1000
+"""No list of values longer than this is drafted."""
+
+PAIRS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("1", "0"))
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What the cells of a column look like: filled cells that are no missing code, how many differ, their length, spaces in them."""
+
+    filled: int
+    distinct: int
+    length: float
+    spaced: float
+    missing: tuple[str, ...]
+
+
+def draft(source: Source, *, public_domains: bool = False) -> Schema:
+    """A schema for the owner to edit; with `public_domains` also the values and bounds that the table holds."""
+    columns = [_column(source, name) for name in source.names]
+    if public_domains:
+        columns = [_with_domain(source, column) for column in columns]
+    return Schema(columns=tuple(columns))
+
+
+def _column(source: Source, name: str) -> Column:
+    dtype = source.dtypes.get(name)
+    if guess_identifier(name):
+        return Identifier(name=name, dtype=dtype, note="its name says so")
+    stored = source.stored(name)
+    if stored.type in TEXT_TYPES:
+        return _from_cells(source, name, dtype)
+    column = column_of_type(name, stored.type, dtype=dtype)
+    if isinstance(column, Real) and stored.type in DOUBLE_TYPES:
+        return _from_floats(source, column)
+    if isinstance(column, Datetime):
+        return _resolved(source, _in_zone(column, stored.zone))
+    if isinstance(column, Integer) and _is_key(source, column, _look(source, name)):
+        return Identifier(name=name, dtype=dtype, note="nearly every cell is different")
+    return column
+
+
+def _from_floats(source: Source, column: Real) -> Column:
+    """Floats with the decimals that nearly all of them show; whole numbers turn to floats as soon as a frame holds an empty cell."""
+    elected = _elect(_ballots(source, column.name))
+    if elected in ("boolean", "integer"):
+        return Integer(name=column.name, dtype=column.dtype)
+    decimals = elected.removeprefix("decimal") if elected is not None else ""
+    return replace(column, step=Fraction(1, 10 ** int(decimals))) if decimals.isdigit() else column
+
+
+def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
+    """The type that nearly all cells can be read as."""
+    look = _look(source, name)
+    elected = _elect(_ballots(source, name))
+    common = {"name": name, "dtype": dtype}
+    coded = {**common, "missing": look.missing}
+    match elected:
+        case None:
+            return Undeclared(name=name, dtype=dtype, note="every cell is empty")
+        case "boolean":
+            return _boolean(source, name, dtype, look)
+        case "integer":
+            column = Integer(**coded)  # type: ignore[arg-type]
+            if _is_key(source, column, look):
+                return Identifier(name=name, dtype=dtype, note="nearly every cell is different")
+            return column
+        case "real":
+            return Real(**coded, step=Fraction(1, 10**FLOAT_DECIMALS))  # type: ignore[arg-type]
+        case "date":
+            return Date(**coded)  # type: ignore[arg-type]
+        case "datetime":
+            return _resolved(source, Datetime(**coded))  # type: ignore[arg-type]
+        case "time":
+            return Time(**coded)  # type: ignore[arg-type]
+        case "text":
+            return _labels_or_text(common, look)
+    return Real(**coded, step=Fraction(1, 10 ** int(elected.removeprefix("decimal"))))  # type: ignore[arg-type]
+
+
+def _ballots(source: Source, name: str) -> dict[str, int]:
+    layers = Layers()
+    voted = layers.query(source.relation, [f"{vote(layers, source.stored(name), MISSING_CODES)} AS v"])
+    rows = source.engine.run(f"SELECT v, count(*) FROM ({voted}) GROUP BY v", doing=f'looking at column "{name}"')
+    return {CANDIDATES[int(v)]: int(count) for v, count in rows}
+
+
+def _elect(ballots: dict[str, int]) -> str | None:
+    """The most specific candidate that nearly all filled cells support; None where no cell is filled."""
+    filled = {name: count for name, count in ballots.items() if name != EMPTY}
+    total = sum(filled.values())
+    if total == 0:
+        return None
+    for candidate in CANDIDATES:
+        if candidate in (EMPTY, "bit"):
+            continue  # cells of 0 and 1 are booleans, or numbers with the rest of their column
+        against = sum(count for name, count in filled.items() if not supports(name, candidate))
+        if against <= (BOOLEAN_TOLERANCE if candidate == "boolean" else TOLERANCE) * total:
+            return candidate
+    return TEXT
+
+
+def _look(source: Source, name: str) -> _Look:
+    layers = Layers()
+    stored = source.stored(name)
+    found = texts(layers, stored)
+    text = found[0] if found else "CAST(NULL AS VARCHAR)"
+    doing = f'looking at column "{name}"'
+    cells = layers.query(source.relation, [f"CASE WHEN {expression.empty(stored)} THEN NULL ELSE {text} END AS t"])
+    coded = f"t IN ({sql.texts(MISSING_CODES)})"
+    ((every, filled, distinct, length, spaced),) = source.engine.run(
+        f"SELECT count(t), count(t) FILTER (NOT {coded}), count(DISTINCT t) FILTER (NOT {coded}), "
+        f"avg(length(t)) FILTER (NOT {coded}), avg(CAST(contains(trim(t), ' ') AS INTEGER)) FILTER (NOT {coded}) FROM ({cells})",
+        doing=doing,
+    )
+    rows = source.engine.run(
+        f"SELECT t FROM ({cells}) WHERE {coded} GROUP BY t HAVING count(*) >= {int(MISSING_SHARE * every) + 1}",
+        doing=doing,
+    )
+    here = {row[0] for row in rows}
+    return _Look(filled, distinct, length or 0.0, spaced or 0.0, tuple(code for code in MISSING_CODES if code in here))
+
+
+def _labels_or_text(common: dict[str, str | None], look: _Look) -> Column:
+    """Labels where values come again; a key where nearly all differ and are short; free text where they are long and mostly differ."""
+    different = look.distinct / look.filled
+    wordy = look.spaced > 0.5 and look.length >= 15
+    if look.filled >= 20 and different >= 0.9 and not wordy and look.length < 50:
+        return Identifier(**common, note="nearly every cell is different")  # type: ignore[arg-type]
+    if (wordy and different > 0.5) or look.length >= 50 or (look.distinct > VALUES_LIMIT and different > 0.5):
+        return Text(**common, note="long or mostly different texts")  # type: ignore[arg-type]
+    return Categorical(**common, missing=look.missing)  # type: ignore[arg-type]
+
+
+def _is_key(source: Source, column: Integer, look: _Look) -> bool:
+    """Numbers of which nearly none comes twice and that run through, or are long: numbers of things, not amounts."""
+    if look.filled < 100 or look.distinct < Fraction(999, 1000) * look.filled:
+        return False
+    low, high = _range(source, column)
+    return high - low + 1 <= 2 * look.filled or low >= 10**6
+
+
+def _boolean(source: Source, name: str, dtype: str | None, look: _Look) -> Boolean:
+    """Truth in the words the column uses, the most frequent first, so that a release uses them too."""
+    layers = Layers()
+    cells = layers.query(source.relation, [f"lower(trim({texts(layers, source.stored(name))[0]})) AS t"])
+    words = sql.texts(word for pair in PAIRS for word in pair)
+    rows = source.engine.run(
+        f"SELECT t, count(*) FROM ({cells}) WHERE t IN ({words}) GROUP BY t", doing=f'looking at column "{name}"'
+    )
+    counts = {word: int(count) for word, count in rows}
+    used = sorted(PAIRS, key=lambda pair: -sum(counts.get(word, 0) for word in pair))
+    used = [pair for pair in used if any(word in counts for word in pair)]
+    if used[0] == PAIRS[0]:
+        return Boolean(name=name, dtype=dtype, missing=look.missing)
+    yes, no = (tuple(words) for words in zip(*used, strict=True))
+    return Boolean(name=name, dtype=dtype, missing=look.missing, true=yes, false=no)
+
+
+def _resolved(source: Source, column: Datetime) -> Datetime:
+    """The coarsest usual resolution that nearly all moments keep to."""
+    fine = replace(column, resolution=MICROSECOND)
+    layers = Layers()
+    found = numbers(layers, fine, source.stored(column.name))
+    if found is None:
+        return column
+    spans = [
+        timedelta(days=1),
+        timedelta(hours=1),
+        timedelta(minutes=1),
+        timedelta(seconds=1),
+        timedelta(milliseconds=1),
+    ]
+    cells = layers.query(source.relation, [f"{found.value} AS v"])
+    kept = ", ".join(f"count(*) FILTER (v % {span // MICROSECOND} = 0)" for span in spans)
+    ((filled, *counts),) = source.engine.run(
+        f"SELECT count(v), {kept} FROM ({cells})", doing=f'looking at column "{column.name}"'
+    )
+    enough = (span for span, count in zip(spans, counts, strict=True) if filled - count <= TOLERANCE * filled)
+    return replace(column, resolution=next(enough, MICROSECOND))
+
+
+def _in_zone(column: Datetime, zone: str | None) -> Datetime:
+    """The column in the zone its source shows it in, where that is one with a name."""
+    if column.zone is None or zone is None:
+        return column
+    try:
+        return replace(column, zone=zone)
+    except SchemaError:
+        return column
+
+
+def _range(source: Source, column: Lattice) -> tuple[int, int]:
+    """The smallest and the largest lattice index; the origin where there is none."""
+    layers = Layers()
+    index = expression.index(layers, column, source.stored(column.name))
+    cells = layers.query(source.relation, [f"{index} AS v"])
+    ((low, high),) = source.engine.run(
+        f"SELECT min(v), max(v) FROM ({cells})", doing=f'looking at column "{column.name}"'
+    )
+    return (0, 0) if low is None else (int(low), int(high))
+
+
+def _with_domain(source: Source, column: Column) -> Column:
+    """The column with the values and bounds its cells have, which the owner says are public knowledge."""
+    if isinstance(column, Categorical):
+        return _with_values(source, column)
+    if not isinstance(column, Lattice) or isinstance(column, Time):
+        return column
+    low, high = _range(source, column)
+    if isinstance(column, Real):
+        return replace(column, min=low * column.step, max=high * column.step)
+    try:
+        return replace(column, min=column.value_at(low), max=column.value_at(high))  # type: ignore[call-arg]
+    except SchemaError:
+        return column
+
+
+def _with_values(source: Source, column: Categorical) -> Categorical:
+    layers = Layers()
+    label = expression.label(layers, column, source.stored(column.name))
+    cells = layers.query(source.relation, [f"{label} AS v"])
+    rows = source.engine.run(
+        f"SELECT DISTINCT v FROM ({cells}) WHERE v IS NOT NULL ORDER BY v LIMIT {VALUES_LIMIT + 1}",
+        doing=f'looking at column "{column.name}"',
+    )
+    if len(rows) > VALUES_LIMIT:
+        return replace(column, note=f"more than {VALUES_LIMIT:,} values, left to learn")
+    return replace(column, values=tuple(row[0] for row in rows if _is_label(row[0])))
+
+
+def _is_label(text: str) -> bool:
+    try:
+        check_text(text, "a value")
+    except SchemaError:
+        return False
+    return True
