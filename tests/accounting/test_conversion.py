@@ -117,7 +117,7 @@ def test_gdp_epsilon_is_never_too_small_and_hardly_too_large():
 
 def test_zcdp_numbers_hold_with_sixty_digits():
     """There is an order that proves the claim, which is all a proof needs."""
-    for budget in random_budgets(60, seed=4):
+    for budget in random_budgets(25, seed=4):
         rho = rho_for(budget)
         assert _best_delta_zcdp(budget.epsilon, rho) <= _mp(budget.delta)
         assert _best_delta_zcdp(epsilon_of_zcdp(rho, budget.delta), rho) <= _mp(budget.delta)
@@ -168,6 +168,7 @@ def test_a_pure_guarantee_is_dominated_by_its_gaussian(epsilon):
 
 
 @given(st.floats(-16, 5).map(lambda x: Fraction(10**x)))
+@settings(deadline=None)
 def test_the_pure_epsilon_of_a_price_never_costs_more_than_the_price(mu_squared):
     epsilon = pure_of_mu_squared(mu_squared)
     assert mu_squared_of_pure(epsilon) <= mu_squared

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
@@ -40,6 +40,7 @@ sizes = st.tuples(st.fractions(min_value="1/64", max_value=1000), st.integers(1,
 
 @pytest.mark.parametrize(("law", "currency"), ACCEPTED)
 @given(amount=amounts, sensitivity=sizes)
+@settings(deadline=None)
 def test_a_scale_never_costs_more_than_was_paid_and_a_finer_one_would(law, currency, amount, sensitivity):
     scale = scale_for(law, amount, sensitivity, currency)
     assert GRID % scale.denominator == 0
@@ -90,6 +91,7 @@ def test_no_noise_and_no_money_are_refused():
 
 @pytest.mark.parametrize("currency", Currency)
 @given(amount=amounts)
+@settings(deadline=None)
 def test_a_private_choice_never_costs_more_than_was_paid(currency, amount):
     try:
         epsilon = choice_epsilon_for(amount, currency)

@@ -199,7 +199,7 @@ def test_workload(neighbours, seed):
 @pytest.mark.parametrize("neighbours", BOTH)
 @pytest.mark.parametrize("max_rows", [2, 3])
 def test_units_of_several_rows(neighbours, max_rows):
-    pairs = list(neighbouring(bundles([0, 1, 2], max_rows), neighbours, range(1, 4)))
+    pairs = list(neighbouring(bundles([0, 1, 2], max_rows), neighbours, range(1, 5 - max_rows + 1)))
     counted = furthest(lambda rows: [rows.count(1)], pairs)
     assert tight(sensitivity.count(neighbours, max_rows=max_rows), counted)
     cells = furthest(lambda rows: [rows.count(cell) for cell in range(3)], pairs)

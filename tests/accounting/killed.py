@@ -1,0 +1,90 @@
+"""A child that answers questions from a ledger is killed at random moments, over and over; prints what was found. Run as a program.
+
+`honest` charges, draws, stores and then answers. `mutant` answers first and charges afterwards: the loop must find it out.
+"""
+
+import json
+import os
+import random
+import select
+import signal
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.chain import digest_of
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.ledger import Ledger
+
+COST = Cost(Currency.PURE, Fraction(1, 10**6))
+BUDGET = Budget(Fraction(1, 100), Fraction(0))
+
+
+def answer_for_ever(path, out, honest):
+    """The life of one child: a run, then step after step until it is killed."""
+    with Ledger.open(path) as ledger:
+        run = ledger.reserve(BUDGET, event="killed")
+        for step in range(10_000):
+            digest, payload = digest_of(["step", step]), os.urandom(8)
+            line = f"{run.id} {step} {payload.hex()}\n".encode()
+            if not honest:
+                os.write(out, line)
+            run.charge(step, COST, digest)
+            if honest:
+                run.store(step, digest, payload)
+                os.write(out, line)
+
+
+def kill_one(path, honest, chance, sign):
+    """What one child said before it was killed."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        try:
+            answer_for_ever(path, write, honest)
+        finally:
+            os._exit(0)
+    os.close(write)
+    if sign == signal.SIGINT or chance.random() < 0.8:  # mostly while answering, sometimes while opening or reserving
+        select.select([read], [], [], 5)
+    time.sleep(chance.uniform(0, 0.012))
+    os.kill(child, sign)
+    while os.waitpid(child, os.WNOHANG) == (0, 0):  # an interrupt may land where the interpreter drops it: press again
+        time.sleep(0.002)
+        os.kill(child, sign)
+    with os.fdopen(read) as said:
+        return [line.split() for line in said if line.endswith("\n")]
+
+
+def main(folder, kills, honest, sign):
+    chance, found = (
+        random.Random(7),
+        {"answers": 0, "unpaid": 0, "changed": 0, "paid_not_answered": 0, "replayed": 0, "lost": 0},
+    )
+    for kill in range(kills):
+        path = Path(folder, f"{kill // 20}.ledger")
+        if kill % 20 == 0:
+            Ledger.create(path, dataset="killed").close()
+        said = kill_one(path, honest, chance, sign)
+        with Ledger.open(path) as ledger:  # opening checks the chain, the totals and every stored answer
+            charged = {(e.run, e.step) for e in ledger.entries() if e.kind == "charge"}
+            runs = {run.id: run for run in ledger.runs()}
+            found["lost"] += ledger.totals().epsilon != sum(run.budget.epsilon for run in runs.values())
+            for name, step, payload in said:
+                found["answers"] += 1
+                found["unpaid"] += name not in runs or (name, int(step)) not in charged
+                if honest:  # the same question after the crash: the stored answer, and no new spend
+                    again = ledger.resume(name).answer(int(step), digest_of(["step", int(step)]))
+                    found["changed"] += again != bytes.fromhex(payload)
+                    found["replayed"] += 1
+            if said:
+                mine = {step for name, step in charged if name == said[0][0]}
+                found["paid_not_answered"] += len(mine) > len(said)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "honest", signal.Signals[sys.argv[4]])
