@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from understudy import synthesizers
@@ -38,6 +40,13 @@ def test_unknown_names_and_options_are_refused_with_what_there_is():
         make("magic")
     with pytest.raises(Refused, match=r'"speed".*equal'):
         make("independent", speed=11)
+
+
+def test_the_page_prints_the_same_table():
+    page = (Path(__file__).parents[2] / "docs" / "synthesizers.md").read_text(encoding="utf-8")
+    for name, cls in SYNTHESIZERS.items():
+        flags = [cls.aware.workload, cls.aware.data, cls.aware.budget, cls.aware.efficiency]
+        assert f"| {name} | " + " | ".join("yes" if flag else "·" for flag in flags) + " |" in page
 
 
 def test_public_names():

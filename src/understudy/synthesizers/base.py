@@ -21,7 +21,7 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Distance, Measurements
-from understudy.models.model import Model
+from understudy.models.model import Portable
 from understudy.schema import Schema
 
 Progress = Callable[[str, float], None]
@@ -145,7 +145,7 @@ class Synthesizer(ABC):
         """Spend the budget, and return everything that `estimate` needs; what was known already included."""
 
     @abstractmethod
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> Model:
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> Portable:
         """Turn measurements into a model, without any data."""
 
     def check(self, schema: Schema, *, delta: Fraction) -> None:  # noqa: ARG002 - most synthesizers need no δ

@@ -175,7 +175,7 @@ def check_conditional(synthesizer: Synthesizer, open_curator: OpenCurator) -> No
 def check_learns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """With next to no noise, one-way marginals are those of the rows: no column or code is taken for another."""
     schema, rows = mixed_table(400)
-    trial = run(synthesizer, open_curator, schema, rows, epsilon=Fraction(10_000))
+    trial = run(synthesizer, open_curator, schema, rows, epsilon=Fraction(100))
     if trial is None or not synthesizer.reads_rows:
         return
     for name in schema:
