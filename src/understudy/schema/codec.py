@@ -172,7 +172,7 @@ class Codec:
 
     def _place_of_label(self, texts: tuple[str, ...]) -> int | None:
         for text in texts:
-            place = self._labels.get(text.lower() if isinstance(self.column, Boolean) else text)
+            place = self.places.get(text.lower() if isinstance(self.column, Boolean) else text)
             if place is not None:
                 return place
         return None
@@ -195,7 +195,7 @@ class Codec:
         return self.column
 
     @cached_property
-    def _labels(self) -> dict[str, int]:
+    def places(self) -> dict[str, int]:
         """The code of each text that is a label."""
         if isinstance(self.column, Boolean):
             # A cell that is true or false by type is so whatever the spellings in files.

@@ -72,7 +72,7 @@ def _label(layers: Layers, codec: Codec, stored: Stored, listing: Listing) -> st
     """The code of the first text that is a missing code, or else the first that is a label, or else of the unlisted."""
     column = codec.column
     if isinstance(column, Boolean):
-        sides = [[s.lower() for s in side] for side in (column.false, column.true)]
+        sides = [[word for word, place in codec.places.items() if place == side] for side in (0, 1)]
 
         def place(text: str) -> str:
             return " ".join(f"WHEN lower({text}) IN ({sql.texts(side)}) THEN {i}" for i, side in enumerate(sides))
