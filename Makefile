@@ -2,22 +2,28 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format bench docs studio clean
+.PHONY: help demo test test-slow check format capture bench docs studio clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-$(VENV)/.ready: pyproject.toml
+# The package alone, and the survey that the demo releases.
+$(VENV)/.core: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --group test --group check
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(PIP) --upgrade 'pip>=25.1'
+	@$(PIP) --editable . --prefer-binary 'statsmodels>=0.14.5'
 	@touch $@
 
-demo: $(VENV)/.ready ## A sensitive survey, released privately, from CSV to comparison
+# What the checks, tests and benchmarks need on top.
+$(VENV)/.ready: $(VENV)/.core
+	@$(PIP) --only-binary :all: --group test --group check
+	@touch $@
+
+demo: $(VENV)/.core ## A sensitive survey, released privately, from CSV to comparison
 	@$(BIN)/understudy demo
 
 test: check ## Everything that decides whether a change lands
@@ -37,14 +43,17 @@ format: $(VENV)/.ready ## Rewrite files in the house format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+capture: $(VENV)/.core ## Draw the picture in the README again, from a real run
+	@$(BIN)/python scripts/capture.py docs/images/demo.svg
+
 bench: $(VENV)/.ready ## Run the benchmarks; they print ratios against peers and physical limits
 	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
 docs: $(VENV)/.ready ## Check every page: links resolve, snippets run
 	@$(BIN)/python -m pytest -q tests/test_docs.py
 
-studio: $(VENV)/.ready ## Open the web studio
-	@$(BIN)/understudy studio
+studio: ## The web studio (not built yet)
+	@echo "There is no studio yet. The command line does the whole way: understudy --help"
 
 clean: ## Remove what the other verbs made
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

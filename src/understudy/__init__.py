@@ -1,1 +1,109 @@
-"""Release sensitive tables safely."""
+"""Release sensitive tables safely: differentially private stand-ins, and the proof that goes with them.
+
+>>> import understudy as us
+>>> schema = us.Schema(columns=(us.Integer(name="age", min=18, max=90), us.Boolean(name="smoker")))
+>>> us.plan(schema, epsilon=1).synthesizer
+'independent'
+
+Names are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from understudy import errors as errors
+    from understudy.accounting.budget import Budget as Budget
+    from understudy.accounting.cost import Currency as Currency
+    from understudy.accounting.ledger import Ledger as Ledger
+    from understudy.accounting.neighbours import Neighbours as Neighbours
+    from understudy.errors import UnderstudyError as UnderstudyError
+    from understudy.releases.file import load as load
+    from understudy.releases.guarantee import Guarantee as Guarantee
+    from understudy.releases.release import Release as Release
+    from understudy.schema.base import Role as Role
+    from understudy.schema.column import Boolean as Boolean
+    from understudy.schema.column import Categorical as Categorical
+    from understudy.schema.column import Identifier as Identifier
+    from understudy.schema.column import Text as Text
+    from understudy.schema.file import load_schema as load_schema
+    from understudy.schema.file import save_schema as save_schema
+    from understudy.schema.lattice import Date as Date
+    from understudy.schema.lattice import Datetime as Datetime
+    from understudy.schema.lattice import Integer as Integer
+    from understudy.schema.lattice import Real as Real
+    from understudy.schema.lattice import Time as Time
+    from understudy.schema.schema import Schema as Schema
+    from understudy.schema.schema import Unit as Unit
+    from understudy.workflow.describe import describe as describe
+    from understudy.workflow.plan import Plan as Plan
+    from understudy.workflow.plan import plan as plan
+    from understudy.workflow.run import synthesize as synthesize
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "understudy.accounting.budget": ("Budget",),
+    "understudy.accounting.cost": ("Currency",),
+    "understudy.accounting.ledger": ("Ledger",),
+    "understudy.accounting.neighbours": ("Neighbours",),
+    "understudy.errors": ("UnderstudyError",),
+    "understudy.releases.file": ("load",),
+    "understudy.releases.guarantee": ("Guarantee",),
+    "understudy.releases.release": ("Release",),
+    "understudy.schema.base": ("Role",),
+    "understudy.schema.column": ("Boolean", "Categorical", "Identifier", "Text"),
+    "understudy.schema.file": ("load_schema", "save_schema"),
+    "understudy.schema.lattice": ("Date", "Datetime", "Integer", "Real", "Time"),
+    "understudy.schema.schema": ("Schema", "Unit"),
+    "understudy.workflow.describe": ("describe",),
+    "understudy.workflow.plan": ("Plan", "plan"),
+    "understudy.workflow.run": ("synthesize",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Boolean",
+    "Budget",
+    "Categorical",
+    "Currency",
+    "Date",
+    "Datetime",
+    "Guarantee",
+    "Identifier",
+    "Integer",
+    "Ledger",
+    "Neighbours",
+    "Plan",
+    "Real",
+    "Release",
+    "Role",
+    "Schema",
+    "Text",
+    "Time",
+    "UnderstudyError",
+    "Unit",
+    "describe",
+    "errors",
+    "load",
+    "load_schema",
+    "plan",
+    "save_schema",
+    "synthesize",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "errors":
+        return import_module("understudy.errors")
+    if name not in _HOME:
+        raise AttributeError(f"module 'understudy' has no attribute {name!r}")
+    value: object = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

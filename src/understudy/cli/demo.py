@@ -1,0 +1,184 @@
+"""`understudy demo`: the whole way on a real survey that people answered about their marriages.
+
+The survey is Fair, "A theory of extramarital affairs", Journal of Political Economy 86, 1978: 6,366 answers, shipped with
+statsmodels by permission of the author. The questionnaire says which answers there were, so those are declared; how much time went into
+affairs at most it does not say, so that bound is bought.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from understudy.cli import options
+from understudy.cli.layout import aligned, bar, report_json
+from understudy.cli.screen import Screen, amount, percent
+from understudy.cli.stop import Stopped, interrupted
+
+if TYPE_CHECKING:
+    from understudy.releases import Release
+    from understudy.schema import Schema
+    from understudy.utility import Comparison
+
+QUESTIONNAIRE: dict[str, tuple[str, ...]] = {
+    "rate_marriage": ("1", "2", "3", "4", "5"),
+    "age": ("17.5", "22", "27", "32", "37", "42"),
+    "yrs_married": ("0.5", "2.5", "6", "9", "13", "16.5", "23"),
+    "children": ("0", "1", "2", "3", "4", "5.5"),
+    "religious": ("1", "2", "3", "4"),
+    "educ": ("9", "12", "14", "16", "17", "20"),
+    "occupation": ("1", "2", "3", "4", "5", "6"),
+    "occupation_husb": ("1", "2", "3", "4", "5", "6"),
+}
+"""The answers that were printed on the form: public, whoever ticked them."""
+
+
+@click.command(short_help="The whole way, on a sensitive survey.")
+@click.argument("directory", type=options.FILE, default=Path("demo"))
+@click.option("--epsilon", default="1", show_default=True, metavar="E", help="ε of the release.")
+@options.as_json
+@click.pass_obj
+def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
+    """Release a sensitive survey privately, from CSV to a first comparison, into DIRECTORY (default: demo)."""
+    from understudy.accounting.budget import Budget
+    from understudy.errors import Refused
+
+    Budget.of(epsilon)
+    if find_spec("statsmodels") is None:
+        raise Refused(
+            "The demo's survey comes with statsmodels: pip install 'understudy[evaluate]'. Nothing was spent."
+        )
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refused(f"{directory}: cannot be made ({error.strerror}). Nothing was spent.") from None
+    try:
+        _demo(screen, directory, epsilon, as_json)
+    except BaseException as error:
+        if interrupted(error):
+            raise Stopped(
+                f"interrupted. What was spent of the demo's own budget is in {directory}/survey.ledger."
+            ) from None
+        raise
+
+
+def _demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
+    from understudy.cli.describe import REMINDER
+    from understudy.cli.synthesize import facts, show
+    from understudy.schema import load_schema, save_schema
+    from understudy.workflow.compare import compare
+    from understudy.workflow.describe import describe
+    from understudy.workflow.plan import plan
+    from understudy.workflow.run import synthesize
+
+    survey, schema_file = directory / "survey.csv", directory / "survey.yaml"
+    output, release_file, book = (
+        directory / "synthetic.csv",
+        directory / "survey.understudy",
+        directory / "survey.ledger",
+    )
+
+    rows = write_survey(survey)
+    _title(screen, "The original", f"{amount(rows, 'answer')} about marriages and affairs → {survey}")
+
+    _title(screen, "understudy describe", f"drafts what is public → {schema_file}")
+    save_schema(questionnaire(describe(survey)), schema_file)
+    schema = load_schema(schema_file)
+    screen.line(
+        f"The questionnaire lists the answers to {len(QUESTIONNAIRE)} questions; the largest amount of `affairs` stays to be learned."
+    )
+    screen.line(REMINDER, style="dim")
+
+    _title(screen, "understudy plan", "no data touched, nothing spent")
+    made_plan = plan(schema, epsilon=epsilon)
+    screen.line(
+        f"{made_plan.synthesizer} would measure {amount(len(made_plan.marginals), 'marginal')} and spend {made_plan.budget},"
+        f" {percent(float(made_plan.discovery))} of it on what the schema leaves open."
+    )
+
+    _title(screen, "understudy synthesize", "charge, draw, release")
+    with screen.progress():
+        release = synthesize(survey, schema, epsilon=epsilon, ledger=book, dataset="survey", progress=screen.step)
+        release.save(release_file)
+        written = release.write(output)
+    show(screen, release, book=book, output=output, release=release_file, rows=written)
+
+    found = compare(survey, output, release.schema, ledger=book)
+    _title(screen, "A first comparison", "internal, not private: it reads the real rows, and the ledger notes it")
+    screen.lines(comparison_lines(found))
+    screen.line()
+    screen.line(_meaning(release, found))
+    _title(screen, "Files", "")
+    screen.lines(aligned(_files(survey, schema_file, output, release_file, book)))
+    if as_json:
+        report_json(
+            {
+                **facts(release, book=book, output=output, release=release_file, rows=written),
+                "survey": survey,
+                "schema": schema_file,
+                "comparison": {
+                    "internal": True,
+                    "columns": {gap.clique[0]: gap.distance for gap in found.columns},
+                    "pairs": [[*gap.clique, gap.distance] for gap in found.pairs],
+                },
+            }
+        )
+
+
+def write_survey(path: Path) -> int:
+    """Write the survey as a CSV file; how many answers it has."""
+    from statsmodels.datasets import fair
+
+    table = fair.load_pandas().data
+    names = [str(name) for name in table.columns]
+    lines = [",".join(names), *(",".join(f"{cell:.7g}" for cell in row) for row in table.itertuples(index=False))]
+    path.write_text("\n".join(lines) + "\n")
+    return len(table)
+
+
+def questionnaire(draft: Schema) -> Schema:
+    """The draft with what the form itself makes public filled in: the answers one could tick, and that all were answered."""
+    from understudy.schema import Categorical, Real
+
+    for name, answers in QUESTIONNAIRE.items():
+        draft = draft.with_column(Categorical(name=name, values=answers, ordered=True, nullable=False))
+    affairs = draft["affairs"]
+    if isinstance(affairs, Real):
+        draft = draft.with_column(replace(affairs, min=Fraction(0), nullable=False))
+    return draft
+
+
+def comparison_lines(found: Comparison, most: int = 5) -> list[str]:
+    """Columns and the farthest pairs, with bars that are full at distance 0.5."""
+    rows = [["distance of columns", "", ""]]
+    rows += [[gap.clique[0], f"{gap.distance:.3f}", bar(2 * gap.distance)] for gap in found.columns]
+    rows += [["", "", ""], ["farthest pairs", "", ""]]
+    rows += [[" × ".join(gap.clique), f"{gap.distance:.3f}", bar(2 * gap.distance)] for gap in found.worst_pairs(most)]
+    return aligned(rows)
+
+
+def _meaning(release: Release, found: Comparison) -> str:
+    return (
+        f"0 is the same, 1 has nothing in common. Columns are {found.mean_column:.3f} off on average, pairs {found.mean_pair:.3f}:"
+        f" {release.synthesizer} keeps each column and nothing between them."
+    )
+
+
+def _title(screen: Screen, title: str, what: str) -> None:
+    screen.line()
+    screen.line(f"{title}   {what}".rstrip(), style="bold magenta")
+
+
+def _files(survey: Path, schema: Path, output: Path, release: Path, book: Path) -> list[list[str]]:
+    return [
+        [str(survey), "the original: keep it"],
+        [str(schema), "what is public about it"],
+        [str(output), "the stand-in: hand it out"],
+        [str(release), "the release: all that was measured; `understudy sample` reads it"],
+        [str(book), "the account: keep it, `understudy ledger show` reads it"],
+    ]

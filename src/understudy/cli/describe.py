@@ -1,0 +1,86 @@
+"""`understudy describe`: a draft of what is public about a table, for its owner to edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from understudy.cli import options
+from understudy.cli.layout import aligned, report_json
+from understudy.cli.paths import check_input, check_outputs
+from understudy.cli.screen import Screen
+from understudy.cli.stop import Stopped, interrupted
+
+if TYPE_CHECKING:
+    from understudy.schema import Column, Schema
+
+REMINDER = "The draft was written by looking at the rows. It becomes public by being used: read it as something you are about to publish."
+
+
+@click.command(short_help="Draft what is public about a table.")
+@click.argument("file", type=options.FILE)
+@click.option(
+    "--public-domains", is_flag=True, help="The values in this file are public knowledge: write values and bounds down."
+)
+@click.option("-o", "--output", type=options.FILE, required=True, metavar="SCHEMA", help="The .yaml file to write.")
+@options.as_json
+@click.pass_obj
+def describe(screen: Screen, file: Path, public_domains: bool, output: Path, as_json: bool) -> None:
+    """Draft a schema of FILE: types, and for each column what is public, what would be learned, what to fill in."""
+    check_input(file)
+    check_outputs([output], inputs=[file])
+    from understudy.schema import save_schema
+    from understudy.workflow.describe import describe as make_draft
+
+    try:
+        draft = make_draft(file, public_domains=public_domains)
+        save_schema(draft, output)
+    except BaseException as error:
+        if interrupted(error):
+            raise Stopped(f"interrupted. {output} was not written; describing spends nothing.") from None
+        raise
+    if as_json:
+        report_json({"output": output, "columns": facts(draft), "reminder": REMINDER})
+    else:
+        show(screen, draft, output)
+
+
+def facts(draft: Schema) -> list[dict[str, object]]:
+    """A draft for a program."""
+    from understudy.schema import holes
+
+    open_ = {hole.column: hole.what for hole in holes(draft)}
+    return [
+        {
+            "name": column.name,
+            "type": column.type,
+            "role": str(column.role),
+            "released": column.modelled,
+            "open": open_.get(column.name),
+            "note": column.note,
+        }
+        for column in draft.columns
+    ]
+
+
+def show(screen: Screen, draft: Schema, output: Path) -> None:
+    """A draft for a person at a terminal."""
+    screen.lines(aligned([[c.name, c.type, _state(c)] for c in draft.columns]))
+    screen.line()
+    screen.line(f"Draft → {output}", style="bold")
+    screen.line(REMINDER)
+
+
+def _state(column: Column) -> str:
+    from understudy.schema import Categorical, Undeclared
+
+    if not column.modelled:
+        return f"left out{': ' + column.note if column.note else ''}"
+    if column.closed:
+        return "public: all of it"
+    if isinstance(column, Undeclared):
+        return "type will be learned, or fill it in"
+    what = "values" if isinstance(column, Categorical) else "bounds"
+    return f"{what} will be learned, or fill them in"

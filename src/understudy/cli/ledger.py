@@ -1,0 +1,172 @@
+"""`understudy ledger`: open an account for a dataset, look at it, check that it adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from understudy.cli import options
+from understudy.cli.layout import aligned, report, report_json
+
+if TYPE_CHECKING:
+    from understudy.accounting.chain import Entry
+    from understudy.accounting.ledger import Ledger, Totals
+
+
+@click.group(short_help="The account of a dataset: open, show, verify.")
+def ledger() -> None:
+    """The account of a dataset: what was spent on it, durably."""
+
+
+@ledger.command()
+@click.argument("path", type=options.FILE)
+@click.option("--epsilon", required=True, metavar="E", help="ε that may be spent on this dataset in all.")
+@click.option("--delta", metavar="D", help="δ that may be spent on it in all. Default 1e-6.")
+@click.option("--dataset", metavar="NAME", help="The dataset's name, as its owner calls it. Default: the file's name.")
+@options.neighbours
+@click.option("--unit", default="row", show_default=True, help="Whom the guarantee protects, as runs will state it.")
+@options.as_json
+def init(
+    path: Path, epsilon: str, delta: str | None, dataset: str | None, neighbours: str, unit: str, as_json: bool
+) -> None:
+    """Open a capped account at PATH. A run that would exceed the cap is refused before anything is spent."""
+    from understudy.accounting.budget import Budget
+    from understudy.accounting.ledger import Ledger
+    from understudy.accounting.neighbours import Neighbours
+
+    cap = Budget.of(epsilon, DEFAULT_CAP_DELTA if delta is None else delta)
+    with Ledger.create(
+        path, dataset=dataset or path.stem, cap=cap, neighbours=Neighbours(neighbours), unit=unit
+    ) as made:
+        facts = _facts(made)
+    if as_json:
+        report_json(facts)
+    else:
+        report([f"{path}: an account for {made.dataset} that may spend {cap} in all, per {unit}."])
+
+
+DEFAULT_CAP_DELTA = "1e-6"
+"""δ of an account when none is given: a thousand runs at the default δ of a run."""
+
+
+@ledger.command()
+@click.argument("path", type=options.FILE)
+@options.as_json
+def show(path: Path, as_json: bool) -> None:
+    """What was spent on a dataset, run by run, and what is left."""
+    from understudy.accounting.ledger import Ledger
+
+    with Ledger.open(path) as account:
+        facts, lines = _facts(account), _lines(account)
+    if as_json:
+        report_json(facts)
+    else:
+        report(lines)
+
+
+@ledger.command()
+@click.argument("path", type=options.FILE)
+@click.option("--anchor", metavar="HASH", help="A last digest written down earlier; the ledger must still hold it.")
+@options.as_json
+def verify(path: Path, anchor: str | None, as_json: bool) -> None:
+    """Check every digest, total and stored answer. With --anchor, also that the file was not put back to an older state."""
+    from understudy.accounting.ledger import Ledger
+
+    with Ledger.open(path, anchor=anchor) as account:
+        totals, head = account.totals(), account.head
+    if as_json:
+        report_json({"sound": True, "entries": totals.entries, "head": head, "anchor": anchor})
+        return
+    held = f", and {anchor[:16]} is one of them" if anchor else ""
+    report([f"{path}: {totals.entries} entries add up{held}.", f"last digest {head}"])
+    if not anchor:
+        report(["Keep it elsewhere: with --anchor it shows that the file was not put back to an older state."])
+
+
+def spent(totals: Totals) -> str:
+    """What was spent, of what may be.
+
+    >>> from fractions import Fraction
+    >>> from understudy.accounting.ledger import Totals
+    >>> spent(Totals(epsilon=Fraction(1), delta=Fraction(0), cap_epsilon=Fraction(3), cap_delta=None, runs=1, entries=2))
+    '1.00 of 3.00'
+    """
+    from understudy.accounting.budget import spell
+
+    if totals.cap_epsilon is None:
+        return f"{spell(totals.epsilon)}, no cap"
+    return f"{spell(totals.epsilon)} of {spell(totals.cap_epsilon)}"
+
+
+def account_facts(account: Ledger) -> dict[str, object]:
+    """Whose account it is and what was spent, for a program."""
+    totals = account.totals()
+    return {
+        "path": account.path,
+        "dataset": account.dataset,
+        "neighbours": str(account.neighbours),
+        "unit": account.unit,
+        "spent": {"epsilon": totals.epsilon, "delta": totals.delta},
+        "cap": None if totals.cap_epsilon is None else {"epsilon": totals.cap_epsilon, "delta": totals.cap_delta},
+        "entries": totals.entries,
+        "head": account.head,
+    }
+
+
+def _facts(account: Ledger) -> dict[str, object]:
+    chain = account.entries()
+    return {
+        **account_facts(account),
+        "runs": [
+            {
+                "run": entry.run,
+                "time": entry.time,
+                "event": entry.event,
+                "analyst": entry.analyst,
+                "epsilon": entry.cost[0],
+                "delta": entry.cost[1],
+                "finished": _finished(entry, chain),
+            }
+            for entry in chain
+            if entry.kind == "reserve"
+        ],
+        "notes": [
+            {"time": entry.time, "event": entry.event, "text": entry.facts.get("text", "")}
+            for entry in chain
+            if entry.kind == "note"
+        ],
+    }
+
+
+def _lines(account: Ledger) -> list[str]:
+    from understudy.accounting.budget import spell
+
+    totals, chain = account.totals(), account.entries()
+    risk = spell(totals.delta) + ("" if totals.cap_delta is None else f" of {spell(totals.cap_delta)}")
+    lines = [
+        f"{account.dataset}, for {account.neighbours.phrase(account.unit)}",
+        f"spent: ε = {spent(totals)}; δ = {risk}",
+    ]
+    rows = [["run", "begun", "ε", "δ", "for", ""]]
+    for entry in chain:
+        if entry.kind == "reserve":
+            epsilon, delta = entry.cost
+            state = "" if _finished(entry, chain) else "not finished: --resume takes it up at no new cost"
+            rows.append([entry.run, _minute(entry.time), spell(epsilon), spell(delta), entry.event, state])
+    if len(rows) > 1:
+        lines += ["", *aligned(rows, right=[2, 3])]
+    notes = [f"{_minute(e.time)}  {e.event}: {e.facts.get('text', '')}" for e in chain if e.kind == "note"]
+    if notes:
+        lines += ["", *notes]
+    return [*lines, "", f"last digest {account.head}"]
+
+
+def _finished(reserved: Entry, chain: Sequence[Entry]) -> bool:
+    return any(entry.kind == "finish" and entry.run == reserved.run for entry in chain)
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")

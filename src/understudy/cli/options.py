@@ -1,0 +1,34 @@
+"""Options that several commands share, worded once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path)
+"""A path; whether it is there is said by our own errors, in one line."""
+
+NEIGHBOURS = ("add_remove", "replace")
+CURRENCIES = ("pure", "gdp", "zcdp")
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Report as JSON on stdout, and nothing else.")
+epsilon = click.option(
+    "--epsilon", required=True, metavar="E", help="ε of the run, such as 1 or 0.5. Smaller is more private."
+)
+delta = click.option("--delta", metavar="D", help="δ of the run. Default 1e-9, whatever the table holds; 0 for pure ε.")
+neighbours = click.option(
+    "--neighbours",
+    type=click.Choice(NEIGHBOURS),
+    default="add_remove",
+    show_default=True,
+    help="Which tables must be hard to tell apart: one row more or less, or one row exchanged (then the number of rows is public).",
+)
+currency = click.option(
+    "--currency",
+    type=click.Choice(CURRENCIES),
+    help="What the run adds up. Default: gdp where δ > 0, pure where it is 0.",
+)
+seed = click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of the sampling of synthetic rows. Privacy noise has no seed."
+)

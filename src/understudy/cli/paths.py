@@ -1,0 +1,48 @@
+"""Where files go: checked before anything is spent, so that a paid answer always has somewhere to go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from understudy.errors import Refused, TableError
+
+ROWS = (".csv", ".parquet")
+"""What a file of rows may be called."""
+
+
+def check_input(path: Path) -> None:
+    """The file is there."""
+    if not path.exists():
+        raise TableError(f"{path}: there is no such file. Nothing was spent.")
+    if path.is_dir():
+        raise TableError(f"{path}: is a directory, not a file. Nothing was spent.")
+
+
+def check_outputs(outputs: Iterable[Path | None], *, inputs: Iterable[Path | None], rows: Path | None = None) -> None:
+    """Every output can be written, is no input, and is no other output; `rows` must end in .csv or .parquet."""
+    if rows is not None and rows.suffix.lower() not in ROWS:
+        raise Refused(f"{rows}: rows are written as {' or '.join(ROWS)}. Nothing was spent.")
+    taken = {_place(path): path for path in inputs if path is not None}
+    for path in outputs:
+        if path is None:
+            continue
+        if _place(path) in taken:
+            raise Refused(f"{path}: this file is used for something else here. Name another. Nothing was spent.")
+        taken[_place(path)] = path
+        if path.exists() and not path.is_file():
+            raise Refused(f"{path}: is not a file. Nothing was spent.")
+        if not path.parent.is_dir():
+            raise Refused(f"{path}: there is no directory {path.parent}. Make it first. Nothing was spent.")
+        if not os.access(path.parent, os.W_OK):
+            raise Refused(f"{path}: {path.parent} cannot be written to. Nothing was spent.")
+
+
+def _place(path: Path) -> object:
+    """One name for a file, however it is called: a link or a hard link is the same file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return str(path.resolve())
+    return status.st_dev, status.st_ino

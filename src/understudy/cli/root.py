@@ -1,0 +1,96 @@
+"""The root command, and how every command ends: one line and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import click
+
+from understudy import __version__
+from understudy.cli.demo import demo
+from understudy.cli.describe import describe
+from understudy.cli.ledger import ledger
+from understudy.cli.plan import plan
+from understudy.cli.sample import sample
+from understudy.cli.screen import Screen
+from understudy.cli.stop import DONE, FAILED, USAGE, Signals, Stopped, interrupted, say
+from understudy.cli.synthesize import synthesize
+from understudy.cli.synthesizers import synthesizers
+from understudy.errors import UnderstudyError
+
+ENDING = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted."
+
+
+class InOrder(click.Group):
+    """Commands in the order in which a custodian needs them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """As they were added."""
+        return list(self.commands)
+
+
+@click.group(
+    cls=InOrder, epilog=ENDING, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.version_option(__version__, prog_name="understudy", message="%(prog)s %(version)s")
+def understudy() -> None:
+    """Release sensitive tables safely.
+
+    Understudy learns the part of a sensitive table, so that the original never has to go on stage.
+    """
+
+
+for command in (describe, plan, synthesize, sample, ledger, synthesizers, demo):
+    understudy.add_command(command)
+
+
+def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None) -> int:
+    """Run one command line and return its exit code; `arguments` default to those of the process.
+
+    >>> run(["synthesize", "people.csv", "--epsilon", "0", "-o", "out.csv"])
+    1
+    """
+    shown = screen or Screen.of_process()
+    debug = bool(os.environ.get("UNDERSTUDY_DEBUG"))
+    with Signals() as signals:
+        try:
+            code = understudy.main(
+                args=None if arguments is None else list(arguments),
+                prog_name="understudy",
+                standalone_mode=False,
+                obj=shown,
+            )
+            return code if isinstance(code, int) else DONE
+        except click.UsageError as error:
+            say(f"{_usage(error)} Nothing was done.")
+            return USAGE
+        except click.ClickException as error:
+            say(error.format_message())
+            return error.exit_code
+        except Stopped as stop:
+            say(str(stop))
+            return signals.code
+        except BaseException as error:
+            if interrupted(error) or isinstance(error, click.Abort):
+                say("interrupted. Nothing was spent and nothing was written.")
+                return signals.code
+            if debug or isinstance(error, SystemExit | GeneratorExit):
+                raise
+            if isinstance(error, UnderstudyError):
+                say(str(error))
+            else:
+                # An unforeseen message may quote a cell, so only its kind is shown.
+                say(
+                    f"stopped by an unexpected {type(error).__name__}. UNDERSTUDY_DEBUG=1 shows where, on this terminal only."
+                )
+            return FAILED
+        finally:
+            shown.close()
+
+
+def _usage(error: click.UsageError) -> str:
+    """What was wrong with the command line, and where its help is."""
+    what = " ".join(error.format_message().split()).rstrip(".")
+    where = error.ctx.command_path if error.ctx else "understudy"
+    return f"{what[:1].lower()}{what[1:]}. See {where} --help."

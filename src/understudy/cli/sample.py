@@ -1,0 +1,61 @@
+"""`understudy sample`: more synthetic rows from a release. Costs nothing: only what was released is looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from understudy.cli import options
+from understudy.cli.layout import report_json
+from understudy.cli.paths import check_outputs
+from understudy.cli.screen import Screen, amount
+from understudy.cli.stop import Stopped, interrupted
+
+
+@click.command(short_help="More rows from a release, at no cost.")
+@click.argument("release", type=options.FILE)
+@click.option(
+    "-n", "--rows", type=click.IntRange(min=0), metavar="N", help="How many rows. Default: the release's own estimate."
+)
+@click.option(
+    "-o", "--output", type=options.FILE, required=True, metavar="OUT", help="A .csv or .parquet file to write."
+)
+@options.seed
+@click.option("--given", multiple=True, metavar="COLUMN=VALUE", help="Fix a column to a value; may be repeated.")
+@options.as_json
+@click.pass_obj
+def sample(
+    screen: Screen,
+    release: Path,
+    rows: int | None,
+    output: Path,
+    seed: int | None,
+    given: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Write synthetic rows of RELEASE. Repeat it as often as you like: it reads no real row and spends nothing."""
+    fixed = dict(_pair(text) for text in given)
+    check_outputs([output], inputs=[release], rows=output)
+    from understudy.releases.file import load
+
+    try:
+        loaded = load(release)
+        written = loaded.write(output, rows, seed=seed, given=fixed)
+    except BaseException as error:
+        if interrupted(error):
+            raise Stopped(f"interrupted. {output} was not written; sampling spends nothing.") from None
+        raise
+    if as_json:
+        report_json({"output": output, "rows": written, "guarantee": loaded.guarantee.sentence()})
+        return
+    screen.stage("writing", f"{amount(written, 'row')} → {output}")
+    screen.line()
+    screen.line(f"{loaded.guarantee.sentence()} Sampling spent nothing more.")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.BadParameter("write it as COLUMN=VALUE", param_hint="'--given'")
+    return name, value

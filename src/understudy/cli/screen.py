@@ -1,0 +1,125 @@
+"""What a terminal shows of a run: a bar while a stage lasts, then one line for each. In a pipe it shows nothing.
+
+Everything here goes to stderr, so that stdout belongs to reports and `--json`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+_NAME, _WHAT = 10, 52
+
+
+class Screen:
+    """A terminal to write on, or none.
+
+    >>> Screen(None).line("nobody sees this")
+    """
+
+    def __init__(self, console: Console | None) -> None:
+        self._console = console
+        self._bars: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    @classmethod
+    def of_process(cls) -> Screen:
+        """The terminal behind stderr, if there is one."""
+        if not sys.stderr.isatty():
+            return cls(None)
+        from rich.console import Console
+
+        return cls(Console(stderr=True, highlight=False))
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody sees this."""
+        return self._console is not None
+
+    @contextmanager
+    def progress(self) -> Iterator[None]:
+        """While this lasts, `step` draws bars; they are gone afterwards."""
+        if self._console is None or not self._console.is_interactive:
+            yield
+            return
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        with Progress(
+            TextColumn(" {task.description:<10}"),
+            BarColumn(bar_width=32),
+            TaskProgressColumn(),
+            console=self._console,
+            transient=True,
+        ) as bars:
+            self._bars = bars
+            try:
+                yield
+            finally:
+                self._bars, self._tasks = None, {}
+
+    def step(self, stage: str, done: float) -> None:
+        """A stage has come this far, from 0 to 1."""
+        if self._bars is None:
+            return
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(stage, total=1.0)
+        self._bars.update(self._tasks[stage], completed=done)
+
+    def stage(self, name: str, what: str, share: str = "") -> None:
+        """A stage that is over: what it did, and its part of the budget."""
+        if self._console is None:
+            return
+        from rich.text import Text
+
+        text = Text.assemble((f" {name:<{_NAME}} ", "bold cyan"), f"{what:<{_WHAT}}" if share else what)
+        if share:
+            text.append(f" {share:>6}", style="dim")
+        self._console.print(text, soft_wrap=True)
+
+    def line(self, text: str = "", *, style: str = "") -> None:
+        """A sentence, wrapped between words and indented like the stages."""
+        if self._console is None:
+            return
+        from rich.padding import Padding
+        from rich.text import Text
+
+        self._console.print(Padding(Text(text, style=style), (0, 1)))
+
+    def lines(self, text: Iterable[str], *, style: str = "") -> None:
+        """Lines as they are, one below the other."""
+        if self._console is None:
+            return
+        from rich.text import Text
+
+        for line in text:
+            self._console.print(Text(f" {line}", style=style), soft_wrap=True)
+
+    def close(self) -> None:
+        """Leave the terminal as it was found, whatever happened."""
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+
+def percent(share: float) -> str:
+    """A share of the budget as a person reads it.
+
+    >>> percent(0.2), percent(0.004)
+    ('20 %', '0.4 %')
+    """
+    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{100 * share:.1g} %"
+
+
+def amount(count: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> amount(1, "row"), amount(2310, "cell"), amount(2, "list of values", "lists of values")
+    ('1 row', '2,310 cells', '2 lists of values')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

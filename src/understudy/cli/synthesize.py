@@ -1,0 +1,270 @@
+"""`understudy synthesize`: a private stand-in for a table, from rows to files."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from understudy.cli import options
+from understudy.cli.layout import report_json
+from understudy.cli.ledger import account_facts, spent
+from understudy.cli.paths import check_input, check_outputs
+from understudy.cli.screen import Screen, amount, percent
+from understudy.cli.stop import Stopped, interrupted
+from understudy.errors import UnderstudyError
+
+if TYPE_CHECKING:
+    from understudy.releases import Release
+
+DISCOVERY = frozenset({"types", "values", "bounds"})
+"""Steps of a statement that paid for what the schema left open."""
+
+
+@click.command(short_help="A private stand-in for a table.")
+@click.argument("file", type=options.FILE)
+@click.option(
+    "--schema",
+    type=options.FILE,
+    metavar="S",
+    help="What is public about FILE; see `describe`. Without it types, values and bounds are learned.",
+)
+@click.option(
+    "--synthesizer", default="independent", show_default=True, metavar="NAME", help="See `understudy synthesizers`."
+)
+@options.epsilon
+@options.delta
+@click.option("--ledger", type=options.FILE, metavar="L", help="The account to charge. Default: FILE.ledger, uncapped.")
+@click.option("--dataset", metavar="NAME", help="The dataset's name in the ledger, as its owner calls it.")
+@options.neighbours
+@options.currency
+@click.option("--resume", metavar="RUN", help="Take up a run that was cut off, at no new cost.")
+@options.seed
+@click.option(
+    "-o",
+    "--output",
+    type=options.FILE,
+    required=True,
+    metavar="OUT",
+    help="A .csv or .parquet file for the synthetic rows.",
+)
+@click.option(
+    "--release", type=options.FILE, metavar="R", help="Also keep the release: measurements, model, guarantee, account."
+)
+@click.option(
+    "--rows", type=click.IntRange(min=0), metavar="N", help="How many synthetic rows. Default: the noisy estimate."
+)
+@options.as_json
+@click.pass_obj
+def synthesize(
+    screen: Screen,
+    file: Path,
+    schema: Path | None,
+    synthesizer: str,
+    epsilon: str,
+    delta: str | None,
+    ledger: Path | None,
+    dataset: str | None,
+    neighbours: str,
+    currency: str | None,
+    resume: str | None,
+    seed: int | None,
+    output: Path,
+    release: Path | None,
+    rows: int | None,
+    as_json: bool,
+) -> None:
+    """Write a differentially private stand-in for FILE, a CSV or Parquet table."""
+    check_budget(epsilon, delta)
+    check_input(file)
+    check_outputs([output, release], inputs=[file, schema, ledger], rows=output)
+    from understudy.workflow.opening import open_source
+    from understudy.workflow.run import synthesize as make_release
+
+    source = open_source(file)
+    book = ledger if ledger is not None else source.ledger_path
+    run = resume or secrets.token_hex(8)
+    try:
+        with screen.progress():
+            made = make_release(
+                source,
+                schema,
+                epsilon=epsilon,
+                delta=delta,
+                synthesizer=synthesizer,
+                ledger=ledger,
+                dataset=dataset,
+                neighbours=neighbours,
+                currency=currency,
+                resume=resume,
+                run_id=None if resume else run,
+                seed=seed,
+                progress=screen.step,
+            )
+            screen.step("writing", 0.0)
+            if release is not None:
+                made.save(release)
+            written = made.write(output, rows, seed=seed)
+    except BaseException as error:
+        if interrupted(error):
+            raise Stopped(f"interrupted. {_left(book, run)} {output} was not written.") from None
+        if isinstance(error, UnderstudyError) and _begun(book, run):
+            raise type(error)(f"{str(error).rstrip('.')}. {_left(book, run)}") from error
+        raise
+    finally:
+        source.close()
+    if as_json:
+        report_json(facts(made, book=book, output=output, release=release, rows=written))
+    else:
+        show(screen, made, book=book, output=output, release=release, rows=written)
+
+
+def check_budget(epsilon: str, delta: str | None) -> None:
+    """Refuse what is no budget before a file is opened."""
+    from understudy.accounting.budget import Budget
+
+    Budget.of(epsilon, delta)
+
+
+def facts(made: Release, *, book: Path, output: Path, release: Path | None, rows: int) -> dict[str, object]:
+    """What a run did, for a program."""
+    promise = made.guarantee
+    return {
+        "output": output,
+        "rows": rows,
+        "release": release,
+        "synthesizer": made.synthesizer,
+        "guarantee": {
+            "sentence": promise.sentence(),
+            "kind": promise.kind.value,
+            "epsilon": promise.epsilon,
+            "delta": promise.delta,
+            "neighbours": str(promise.neighbours),
+            "unit": promise.unit,
+            "max_rows": promise.max_rows,
+        },
+        "public": list(promise.public),
+        "learned": list(promise.learned),
+        "exact": list(promise.invariants),
+        "stages": [{"stage": name, "what": what, "share": share} for name, what, share in stages(made)],
+        "run": made.statement.run or None,
+        "ledger": _account(book) if made.statement.run else None,
+        "warnings": list(warnings(made)),
+    }
+
+
+def show(screen: Screen, made: Release, *, book: Path, output: Path, release: Path | None, rows: int) -> None:
+    """What a run did, for a person at a terminal."""
+    if not screen.watched:
+        return
+    for name, what, share in stages(made):
+        screen.stage(name, what, percent(share))
+    screen.stage("writing", f"{amount(rows, 'row')} → {output}")
+    if release is not None:
+        screen.stage("", f"release → {release}")
+    screen.line()
+    charged = ""
+    if made.statement.run:
+        from understudy.accounting.ledger import Ledger
+
+        with Ledger.open(book) as account:
+            charged = f" Spent: {spent(account.totals())} ({book})."
+    screen.line(f"{made.guarantee.sentence()}{charged}", style="bold")
+    for line in _summary(made):
+        screen.line(line)
+    for line in warnings(made):
+        screen.line(line, style="yellow")
+
+
+def stages(made: Release) -> list[tuple[str, str, float]]:
+    """What was done in each stage that costs something, and its part of the budget."""
+    steps = made.statement.steps
+    discovery = sum(float(step.share) for step in steps if step.asked in DISCOVERY)
+    rest = sum(float(step.share) for step in steps if step.asked not in DISCOVERY)
+    columns = amount(len(made.schema), "column")
+    found = _learned(made)
+    described = f"{columns}; {found} learned" if found else f"{columns}, all declared"
+    told = [("schema", described, discovery)]
+    if steps:
+        measured = made.measurements
+        cells = sum(m.values.size for m in measured) + sum(m.values.size for m in measured.sparse)
+        told.append(
+            ("measuring", f"{amount(len(measured) + len(measured.sparse), 'marginal')}, {amount(cells, 'cell')}", rest)
+        )
+    return told
+
+
+def warnings(made: Release) -> tuple[str, ...]:
+    """Plain words about this budget on this many rows; the number is the noisy one or the declared one."""
+    from understudy.accounting.advice import advice
+    from understudy.accounting.budget import Budget
+
+    promise = made.guarantee
+    if not promise.epsilon:
+        return ()
+    declared = made.schema.rows
+    rows = made.rows if declared is None else declared
+    told = advice(Budget(promise.epsilon, promise.delta), rows=rows, noisy=declared is None)
+    if rows == 0:
+        told = (
+            *told,
+            "The noisy number of rows is not positive, so there are no synthetic rows. Use --rows, more rows or a larger ε.",
+        )
+    return told
+
+
+def _learned(made: Release) -> str:
+    """How many types, lists and bounds were bought."""
+    kinds = [what for name in made.schema for what in made.schema[name].learned]
+    nouns = (
+        ("type", "type", "types"),
+        ("values", "list of values", "lists of values"),
+        ("bounds", "pair of bounds", "pairs of bounds"),
+    )
+    parts = [amount(kinds.count(kind), one, many) for kind, one, many in nouns if kind in kinds]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _summary(made: Release) -> list[str]:
+    """The promise's small print, as few lines as it takes."""
+    promise = made.guarantee
+    lines = []
+    if promise.public:
+        lines.append(f"Public by your declaration: {'; '.join(promise.public)}.")
+    if promise.learned:
+        lines.append(f"Learned from the rows and paid for: {'; '.join(promise.learned)}.")
+    if promise.invariants:
+        lines.append(f"Not protected, because it holds exactly: {'; '.join(promise.invariants)}.")
+    clipped = [name for name in made.schema if "bounds" in made.schema[name].learned]
+    if clipped:
+        lines.append(f"Clipped to the bounds that were learned: {', '.join(clipped)}.")
+    return lines
+
+
+def _account(book: Path) -> dict[str, object]:
+    from understudy.accounting.ledger import Ledger
+
+    with Ledger.open(book) as account:
+        return account_facts(account)
+
+
+def _begun(book: Path, run: str) -> bool:
+    """Whether the account was charged for this run."""
+    if not book.exists():
+        return False
+    from understudy.accounting.ledger import Ledger
+
+    try:
+        with Ledger.open(book) as account:
+            return any(r.id == run for r in account.runs())
+    except UnderstudyError:
+        return False
+
+
+def _left(book: Path, run: str) -> str:
+    """What is and is not spent after a run was cut off."""
+    if not _begun(book, run):
+        return "Nothing was spent."
+    return f"What run {run} reserved stays spent in {book}; --resume {run} takes it up at no new cost."

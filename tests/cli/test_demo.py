@@ -1,0 +1,72 @@
+"""The demo, whole: the survey, its draft, its release and a comparison."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from understudy.accounting.ledger import Ledger
+from understudy.cli import demo as module
+from understudy.releases import Release
+from understudy.schema import load_schema
+
+from .conftest import Shell
+from .test_synthesize import rows_of
+
+
+def test_the_whole_way(shell: Shell, tmp_path: Path) -> None:
+    start = time.perf_counter()
+    done = shell("demo", "here", "--json")
+    assert done.code == 0, done.err
+    assert time.perf_counter() - start < 60
+    told, here = done.json, tmp_path / "here"
+    assert {p.name for p in here.iterdir()} == {
+        "survey.csv",
+        "survey.yaml",
+        "synthetic.csv",
+        "survey.understudy",
+        "survey.ledger",
+    }
+    assert len(rows_of(here / "survey.csv")) == 6_366
+    assert abs(len(rows_of(here / "synthetic.csv")) - 6_366) < 300
+    assert set(told["comparison"]["columns"]) == {*module.QUESTIONNAIRE, "affairs"}
+    assert max(told["comparison"]["columns"].values()) < 0.2
+    assert len(told["comparison"]["pairs"]) == 36
+    assert told["learned"] == ["the bounds of affairs"]
+    with Ledger.open(here / "survey.ledger") as account:
+        assert account.totals().epsilon == 1
+        assert [e.event for e in account.entries() if e.kind == "note"] == ["compare"]
+    assert Release.load(here / "survey.understudy").rows == told["rows"]
+
+
+def test_the_questionnaire_is_the_survey_s_own(tmp_path: Path) -> None:
+    """Every answer in the survey is one the form offered, so declaring them loses nothing."""
+    module.write_survey(tmp_path / "survey.csv")
+    rows = rows_of(tmp_path / "survey.csv")
+    for name, answers in module.QUESTIONNAIRE.items():
+        assert {row[name] for row in rows} == set(answers)
+
+
+def test_the_schema_is_a_file_a_person_can_read(shell: Shell, tmp_path: Path) -> None:
+    assert shell("demo", "here").code == 0
+    schema = load_schema(tmp_path / "here" / "survey.yaml")
+    assert [name for name in schema if not schema[name].closed] == ["affairs"]
+
+
+def test_in_a_pipe_it_says_nothing(shell: Shell) -> None:
+    done = shell("demo", "here")
+    assert (done.out, done.err) == ("", "")
+
+
+def test_without_statsmodels_one_line_says_what_to_do(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "statsmodels", None)
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    done = shell("demo", "here")
+    assert done.code == 1
+    assert "pip install" in done.err
+    assert not (tmp_path / "here").exists()

@@ -1,0 +1,53 @@
+"""A plan reads a schema and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Shell
+
+
+def test_a_plan_in_words(shell: Shell, schema: Path, tmp_path: Path) -> None:
+    before = sorted(p.name for p in tmp_path.iterdir())
+    done = shell("plan", schema, "--epsilon", 1, "--rows", 1500)
+    assert done.code == 0, done.err
+    assert "independent would spend ε = 1.00, δ = 1e-9" in done.out
+    assert "No data was touched and nothing was spent." in done.out
+    assert "age" in done.out
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_a_plan_is_what_the_run_then_does(shell: Shell, people: Path, schema: Path) -> None:
+    planned = shell("plan", schema, "--epsilon", 1, "--json").json
+    shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv", "--release", "r.understudy")
+    from understudy.releases import Release
+
+    measured = Release.load("r.understudy").measurements
+    assert {tuple(m["columns"]): m["cells"] for m in planned["marginals"]} == {
+        m.clique: m.values.size for m in measured
+    }
+    assert sum(m["share"] for m in planned["marginals"]) == pytest.approx(1)
+
+
+def test_expected_errors_need_a_number_of_rows(shell: Shell, schema: Path) -> None:
+    assert all(
+        m["expected_distance"] is None for m in shell("plan", schema, "--epsilon", 1, "--json").json["marginals"]
+    )
+    told = shell("plan", schema, "--epsilon", 1, "--rows", 1500, "--json").json
+    assert all(0 < m["expected_distance"] < 1 for m in told["marginals"])
+
+
+def test_warnings_are_said(shell: Shell, schema: Path) -> None:
+    assert "ε = 5.00 is above 1" in shell("plan", schema, "--epsilon", 5).out
+
+
+@pytest.mark.parametrize(
+    "words", [["--epsilon", "x"], ["--epsilon", "1", "--delta", "7"], ["--epsilon", "1", "--synthesizer", "magic"]]
+)
+def test_bad_words_are_one_line(shell: Shell, schema: Path, words: list[str]) -> None:
+    done = shell("plan", schema, *words)
+    assert done.code == 1
+    assert done.out == ""
+    assert done.err.startswith("understudy: ")

@@ -1,0 +1,88 @@
+"""How commands end: exit codes, one line, nothing of a cell."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import understudy
+from understudy.cli import root
+
+from .conftest import CANARY, Shell
+
+COMMANDS = ["describe", "plan", "synthesize", "sample", "ledger", "synthesizers", "demo"]
+
+
+def test_version(shell: Shell) -> None:
+    assert shell("--version").out == f"understudy {understudy.__version__}\n"
+
+
+def test_help_lists_the_commands_in_order_and_the_exit_codes(shell: Shell) -> None:
+    text = shell("--help").out
+    places = [text.index(f"\n  {name} ") for name in COMMANDS]
+    assert places == sorted(places)
+    assert "130 interrupted" in text
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "ledger init", "ledger show", "ledger verify"])
+def test_every_command_has_help(shell: Shell, command: str) -> None:
+    done = shell(*command.split(), "--help")
+    assert done.code == 0
+    assert "Usage: understudy" in done.out
+
+
+@pytest.mark.parametrize(
+    "words", [["nonsense"], ["synthesize"], ["plan", "x.yaml"], ["synthesize", "a.csv", "--frobnicate"]]
+)
+def test_wrong_usage_is_one_line_and_exit_2(shell: Shell, words: list[str]) -> None:
+    done = shell(*words)
+    assert done.code == 2
+    assert done.err.startswith("understudy: ")
+    assert "--help" in done.err
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """numpy, scipy and DuckDB are loaded when there is something to do."""
+    code = (
+        "import sys; from understudy.cli.root import run; run(['--help']);"
+        "print([m for m in ('numpy', 'scipy', 'duckdb', 'opendp', 'rich', 'yaml') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_help_is_quick() -> None:
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-c", "from understudy.cli import main; main()", "--help"], capture_output=True, check=True
+        )
+        times.append(time.perf_counter() - start)
+    # 0.15 s on an idle core; twice the stated 0.3 s leaves room for a busy machine.
+    assert min(times) < 0.6
+
+
+def test_an_unforeseen_error_shows_no_value(shell: Shell, monkeypatch: pytest.MonkeyPatch, people: Path) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError(f"could not convert string to float: {CANARY!r}")
+
+    monkeypatch.setattr("understudy.cli.synthesize.check_input", broken)
+    done = shell("synthesize", people, "--epsilon", 1, "-o", "out.csv")
+    assert done.code == 1
+    assert "unexpected ValueError" in done.err
+    assert "UNDERSTUDY_DEBUG=1" in done.err
+
+
+def test_debug_raises_it(monkeypatch: pytest.MonkeyPatch, people: Path) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("here")
+
+    monkeypatch.setattr("understudy.cli.synthesize.check_input", broken)
+    monkeypatch.setenv("UNDERSTUDY_DEBUG", "1")
+    with pytest.raises(ValueError, match="here"):
+        root.run(["synthesize", str(people), "--epsilon", "1", "-o", "out.csv"])

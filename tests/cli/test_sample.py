@@ -1,0 +1,68 @@
+"""More rows from a release: free, repeatable, conditional."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Shell, spent
+from .test_synthesize import rows_of
+
+
+@pytest.fixture
+def release(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> Path:
+    done = shell(
+        "synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "first.csv", "--release", "r.understudy"
+    )
+    assert done.code == 0, done.err
+    return tmp_path / "r.understudy"
+
+
+def test_rows_without_a_cost(shell: Shell, release: Path, tmp_path: Path) -> None:
+    assert shell("sample", release, "-n", 321, "-o", "more.csv").code == 0
+    assert len(rows_of(tmp_path / "more.csv")) == 321
+    assert spent(tmp_path / "people.csv.ledger") == 1.0
+
+
+def test_a_seed_repeats(shell: Shell, release: Path, tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv", "c.csv"):
+        assert shell("sample", release, "-n", 200, "--seed", 3 if name != "c.csv" else 4, "-o", name).code == 0
+    a, b, c = ((tmp_path / name).read_bytes() for name in ("a.csv", "b.csv", "c.csv"))
+    assert a == b != c
+
+
+def test_given(shell: Shell, release: Path, tmp_path: Path) -> None:
+    done = shell("sample", release, "-n", 50, "--given", "sex=F", "--given", "age=40", "-o", "f.csv", "--json")
+    assert done.code == 0, done.err
+    assert done.json["rows"] == 50
+    assert {(row["sex"], row["age"]) for row in rows_of(tmp_path / "f.csv")} == {("F", "40")}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["-o", "x.xlsx"], 1),
+        (["-o", "r.understudy"], 1),
+        (["-o", "x.csv", "--given", "sex=Q"], 1),
+        (["-o", "x.csv", "--given", "height=3"], 1),
+        (["-o", "x.csv", "--given", "sex"], 2),
+        (["-o", "x.csv", "-n", "-4"], 2),
+        ([], 2),
+    ],
+)
+def test_what_cannot_work_writes_nothing(
+    shell: Shell, release: Path, tmp_path: Path, words: list[str], code: int
+) -> None:
+    before = release.read_bytes()
+    done = shell("sample", release, *words)
+    assert done.code == code
+    assert done.err.startswith("understudy: ")
+    assert release.read_bytes() == before
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_a_file_that_is_no_release(shell: Shell, people: Path, tmp_path: Path) -> None:
+    done = shell("sample", people, "-o", "x.csv")
+    assert done.code == 1
+    assert not (tmp_path / "x.csv").exists()

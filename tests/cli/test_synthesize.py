@@ -1,0 +1,238 @@
+"""The whole way from a file to a file, and every way in which it should not be gone."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import CANARY, Shell, spent
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_with_a_schema(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    done = shell(
+        "synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv", "--release", "out.understudy"
+    )
+    assert (done.code, done.out, done.err) == (0, "", "")
+    rows = rows_of(tmp_path / "out.csv")
+    assert list(rows[0]) == ["age", "sex", "smoker"]
+    assert abs(len(rows) - 1_500) < 200
+    assert {row["sex"] for row in rows} <= {"F", "M", ""}
+    assert (tmp_path / "out.understudy").stat().st_size > 0
+    assert spent(tmp_path / "people.csv.ledger") == 1.0
+
+
+def test_without_a_schema_everything_is_learned(shell: Shell, people: Path, tmp_path: Path) -> None:
+    done = shell("synthesize", people, "--epsilon", 2, "-o", "out.csv", "--json")
+    assert done.code == 0, done.err
+    assert done.json["learned"]
+    rows = rows_of(tmp_path / "out.csv")
+    assert {"F", "M"} <= {row["sex"] for row in rows}
+    assert CANARY not in (tmp_path / "out.csv").read_text()
+
+
+def test_json_says_what_a_person_would_read(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    done = shell(
+        "synthesize", people, "--schema", schema, "--epsilon", "0.5", "--ledger", "l.ledger", "-o", "out.csv", "--json"
+    )
+    assert done.code == 0, done.err
+    told = done.json
+    assert told["rows"] == len(rows_of(tmp_path / "out.csv"))
+    assert told["guarantee"]["epsilon"] == 0.5
+    assert told["guarantee"]["delta"] == 1e-9
+    assert told["guarantee"]["sentence"].startswith("Private with ε = 0.5")
+    assert told["ledger"]["spent"]["epsilon"] == 0.5
+    assert sum(stage["share"] for stage in told["stages"]) == pytest.approx(1)
+    assert told["public"]
+    assert told["learned"] == []
+
+
+def test_rows_and_seed(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    done = shell(
+        "synthesize",
+        people,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        "--rows",
+        77,
+        "--seed",
+        1,
+        "-o",
+        "out.parquet",
+        "--json",
+    )
+    assert done.code == 0, done.err
+    assert done.json["rows"] == 77
+
+
+def test_a_second_run_pays_again(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    for total in (1.0, 2.0):
+        assert shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv").code == 0
+        assert spent(tmp_path / "people.csv.ledger") == total
+
+
+def test_a_resumed_run_pays_nothing_and_gives_the_same(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    words = ("synthesize", people, "--schema", schema, "--epsilon", 1, "--seed", 5)
+    first = shell(*words, "-o", "a.csv", "--json").json
+    again = shell(*words, "-o", "b.csv", "--resume", first["run"], "--json")
+    assert again.code == 0, again.err
+    assert again.json["ledger"]["spent"]["epsilon"] == 1.0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_random_needs_no_rows_and_no_ledger(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    words = ("--synthesizer", "random", "--epsilon", 1, "--rows", 10, "-o", "out.csv", "--json")
+    done = shell("synthesize", people, "--schema", schema, *words)
+    assert done.code == 0, done.err
+    assert done.json["ledger"] is None
+    assert done.json["guarantee"]["sentence"].startswith("No data used")
+    assert not (tmp_path / "people.csv.ledger").exists()
+
+
+BAD_BUDGETS = [("--epsilon", bad) for bad in ("0", "-1", "nan", "inf", "x", "")] + [
+    ("--delta", bad) for bad in ("-1", "1", "2", "nan", "x")
+]
+
+
+@pytest.mark.parametrize(("option", "value"), BAD_BUDGETS)
+def test_a_budget_that_is_none_costs_nothing(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path, option: str, value: str
+) -> None:
+    budget = {"--epsilon": "1", "--delta": "1e-9", option: value}
+    done = shell(
+        "synthesize", people, "--schema", schema, *(w for pair in budget.items() for w in pair), "-o", "out.csv"
+    )
+    assert done.code == 1
+    assert done.err.startswith(f"understudy: {'ε' if option == '--epsilon' else 'δ'} must be")
+    assert done.err.rstrip().endswith("Nothing was spent.")
+    nothing_happened(tmp_path)
+
+
+def nothing_happened(folder: Path) -> None:
+    assert spent(folder / "people.csv.ledger") == 0
+    assert not (folder / "out.csv").exists()
+    assert not list(folder.glob(".*partial"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["missing.csv"], "no such file"),
+        (["."], "directory"),
+        (["people.csv", "--schema", "missing.yaml"], "missing.yaml"),
+        (["people.csv", "--synthesizer", "magic"], "no synthesizer"),
+        (["people.csv", "-o", "out.xlsx"], ".csv or .parquet"),
+        (["people.csv", "-o", "nowhere/out.csv"], "no directory"),
+        (["people.csv", "-o", "people.csv"], "Name another"),
+        (["people.csv", "-o", "alias.csv"], "Name another"),
+        (["people.csv", "--release", "out.csv"], "Name another"),
+        (["people.csv", "--delta", "0"], "δ = 0"),
+        (["people.csv", "--resume", "nobody"], "no run"),
+    ],
+)
+def test_what_cannot_work_costs_nothing(
+    shell: Shell, people: Path, tmp_path: Path, change: list[str], message: str
+) -> None:
+    before = people.read_bytes()
+    (tmp_path / "alias.csv").symlink_to(people)
+    output = [] if "-o" in change else ["-o", "out.csv"]
+    done = shell("synthesize", "--epsilon", 1, *output, *change)
+    assert done.code == 1
+    assert message in done.err
+    assert people.read_bytes() == before
+    nothing_happened(tmp_path)
+
+
+def test_a_schema_error_names_the_line(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    schema.write_text(schema.read_text().replace("min: 18, max: 90", "min: 90, max: 18"))
+    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv")
+    assert done.code == 1
+    assert "people.yaml:2" in done.err
+    assert "age" in done.err
+    nothing_happened(tmp_path)
+
+
+def test_a_column_that_is_not_there_costs_nothing(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    schema.write_text(schema.read_text() + "  height: {type: integer, min: 0, max: 250}\n")
+    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv")
+    assert done.code == 1
+    assert "height" in done.err
+    nothing_happened(tmp_path)
+
+
+def test_a_cap_holds(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    assert shell("ledger", "init", "l.ledger", "--epsilon", 1, "--dataset", "people").code == 0
+    words = ("synthesize", people, "--schema", schema, "--ledger", "l.ledger", "-o", "out.csv")
+    assert shell(*words, "--epsilon", "0.8").code == 0
+    (tmp_path / "out.csv").unlink()
+    done = shell(*words, "--epsilon", "0.5")
+    assert done.code == 1
+    assert (
+        done.err
+        == "understudy: This run would cost ε = 0.50 and only 0.20 of 1.00 is left in l.ledger. Nothing was spent.\n"
+    )
+    assert spent(tmp_path / "l.ledger") == 0.8
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_paid_run_whose_file_cannot_be_written_says_how_to_go_on(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from understudy.errors import ReleaseError
+    from understudy.releases import Release
+
+    def full(*_: object, **__: object) -> int:
+        raise ReleaseError("out.csv: No space left on device. Nothing was written.")
+
+    monkeypatch.setattr(Release, "write", full)
+    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv")
+    assert done.code == 1
+    assert "stays spent" in done.err
+    assert "--resume" in done.err
+
+
+@pytest.mark.parametrize("wait", [0.05, 0.4, 0.9, 1.4])
+def test_an_interrupt_leaves_no_half_written_file(people: Path, schema: Path, tmp_path: Path, wait: float) -> None:
+    """A real process, a real signal; what is said about the account is what the account says."""
+    many = tmp_path / "many.csv"
+    head, *rows = people.read_text().splitlines()
+    many.write_text("\n".join([head, *(rows * 400)]) + "\n")
+    before = {p.name for p in tmp_path.iterdir()}
+    words = "synthesize many.csv --epsilon 1 --rows 4000000 -o out.csv --release out.understudy"
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from understudy.cli import main; main()", *words.split(), "--schema", str(schema)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    time.sleep(0.6 + wait)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, (out, err)
+    assert out == ""
+    assert err.startswith("understudy: interrupted.")
+    assert err.count("\n") == 1
+    assert CANARY not in err
+    charged = spent(tmp_path / "many.csv.ledger")
+    assert charged in (0.0, 1.0)
+    assert ("stays spent" in err) == (charged == 1.0)
+    left = {p.name for p in tmp_path.iterdir()} - before
+    assert "out.csv" not in left
+    assert not [name for name in left if name.endswith(".partial")]
