@@ -29,15 +29,17 @@ def names_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, ast.unparse(node)
 
 
-def nothing_that_runs_files(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+def nothing_that_runs_files(_: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """No code is ever loaded from data."""
-    unsafe = re.compile(r"^(pickle|cPickle|dill|joblib|marshal|shelve)\b|^(eval|exec|compile)$|^yaml\.(load|unsafe_load|full_load)$")
+    unsafe = re.compile(
+        r"^(pickle|cPickle|dill|joblib|marshal|shelve)\b|^(eval|exec|compile)$|^yaml\.(load|unsafe_load|full_load)$"
+    )
     for line, name in names_in(tree):
         if unsafe.search(name):
             yield line, f"`{name}` can run code that came in a file"
 
 
-def no_global_randomness(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+def no_global_randomness(_: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Sampling takes a Generator; privacy noise comes from the operating system."""
     for line, name in names_in(tree):
         if re.search(r"^(np|numpy)\.random\.(?!Generator$|default_rng$|SeedSequence$)\w+$|^random\.\w+$", name):

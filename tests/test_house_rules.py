@@ -1,0 +1,142 @@
+"""The house rules hold, and each of them bites."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def load_rules() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("house_rules", ROOT / "scripts" / "house_rules.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+rules = load_rules()
+
+BAD = [
+    ("models/x.py", "nothing_that_runs_files", "import pickle"),
+    ("models/x.py", "nothing_that_runs_files", "from joblib import load"),
+    ("models/x.py", "nothing_that_runs_files", "eval('1')"),
+    ("schema/x.py", "nothing_that_runs_files", "import yaml\nyaml.load(text)"),
+    ("models/x.py", "no_global_randomness", "import numpy as np\nnp.random.seed(0)"),
+    ("models/x.py", "no_global_randomness", "import numpy as np\nnp.random.normal(0, 1)"),
+    ("models/x.py", "no_global_randomness", "from random import choice"),
+    ("noise/x.py", "noise_is_unseedable", "import numpy as np\nnp.random.default_rng(1)"),
+    ("noise/x.py", "noise_is_unseedable", "def draw(seed):\n    pass"),
+    ("curator/x.py", "noise_is_unseedable", "def draw(*, rng=None):\n    pass"),
+    ("models/x.py", "quiet_on_import", "print('hello')"),
+    ("models/x.py", "one_noun_each", "x = 1"),
+    ("models/utils.py", "one_noun_each", '"""Things."""'),
+    ("models/x.py", "one_noun_each", '"""Long."""\n' + "x = 1\n" * 500),
+    ("synthesizers/x.py", "exact_rows_stay_home", "table.sparse_counts(clique)"),
+    ("workflow/x.py", "exact_rows_stay_home", "room.table.votes(columns)"),
+]
+
+GOOD = [
+    ("models/x.py", "nothing_that_runs_files", "import yaml\nyaml.safe_load(text)  # not pickle, not eval"),
+    ("models/x.py", "no_global_randomness", "import numpy as np\ndef f(rng: np.random.Generator): rng.normal()"),
+    ("noise/x.py", "noise_is_unseedable", "import os\nos.urandom(8)"),
+    ("cli/x.py", "quiet_on_import", "print('hello')"),
+    ("models/x.py", "one_noun_each", '"""One thing."""'),
+    ("curator/x.py", "exact_rows_stay_home", "room.table.votes(columns)"),
+    ("utility/x.py", "exact_rows_stay_home", "table.sparse_counts(clique)"),
+]
+
+
+def broken_by(tmp_path: Path, where: str, code: str) -> set[str]:
+    path = tmp_path / where
+    path.parent.mkdir()
+    path.write_text(code)
+    tree = ast.parse(code)
+    return {rule.__name__ for rule in rules.RULES if list(rule(path, tree))}
+
+
+def test_the_package_keeps_the_rules() -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/house_rules.py"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(("where", "rule", "code"), BAD)
+def test_a_breach_is_found(tmp_path: Path, where: str, rule: str, code: str) -> None:
+    assert rule in broken_by(tmp_path, where, code)
+
+
+@pytest.mark.parametrize(("where", "rule", "code"), GOOD)
+def test_good_code_passes(tmp_path: Path, where: str, rule: str, code: str) -> None:
+    assert rule not in broken_by(tmp_path, where, code)
+
+
+def test_every_rule_is_shown_to_bite() -> None:
+    assert {rule for _, rule, _ in BAD} == {rule.__name__ for rule in rules.RULES}
+
+
+# The text of the project speaks of the project alone: it names no machine it was made on and no host it was installed from.
+
+HOSTS = {
+    "arrow.apache.org",
+    "arxiv.org",
+    "doi.org",
+    "understudy.readthedocs.io",
+    "www.apache.org",
+    "json-schema.org",
+    "keepachangelog.com",
+}
+PLACEHOLDERS = {"example.org", "example.com", "www.w3.org"}
+MACHINE = re.compile(r"(?<![\w.:/<>)\]-])/(?:" + "|".join(("work", "home", "root", "Users", "mnt", "opt")) + r")/\w")
+REGISTRY = re.compile("|".join(("index" + "-url", "trusted" + "-host", "PIP" + "_INDEX")))
+TEXT = {".py", ".md", ".toml", ".yaml", ".yml", ".json", ".svg", ".txt", ".cfg", ".html", ".js", ".css", "", ".sh"}
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("not a checkout")
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def strangers(text: str) -> list[str]:
+    """Machine paths, registry settings and hosts nobody agreed on."""
+    found = [match.group() for match in MACHINE.finditer(text)] + [match.group() for match in REGISTRY.finditer(text)]
+    for url in re.findall(r"https?://[^\s\"'`<>)\]}]+", text):
+        host = urlsplit(url).hostname or ""
+        if host not in HOSTS | PLACEHOLDERS:
+            found.append(url)
+    return found
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    found = {
+        str(path.relative_to(ROOT)): strangers(path.read_text(encoding="utf-8", errors="replace"))
+        for path in tracked()
+        if path.suffix in TEXT
+    }
+    assert {name: what for name, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see " + "/wo" + "rk/main/x",
+        "open(" + '"/ho' + 'me/ann/x.csv")',
+        "pip install --" + "index" + "-url x",
+        "at htt" + "p://10.0.0.1:3141/simple",
+    ],
+)
+def test_a_stranger_is_found(text: str) -> None:
+    assert strangers(text)
