@@ -19,7 +19,11 @@ from __future__ import annotations
 
 
 class UnderstudyError(Exception):
-    """Base of every error Understudy raises on purpose; the command line prints it as one line."""
+    """Base of every error Understudy raises on purpose; the command line prints it as one line.
+
+    >>> issubclass(BudgetExceeded, UnderstudyError)
+    True
+    """
 
 
 class SchemaError(UnderstudyError):

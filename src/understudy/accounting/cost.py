@@ -12,7 +12,11 @@ from fractions import Fraction
 
 
 class Currency(StrEnum):
-    """The measure of privacy loss a run adds up."""
+    """The measure of privacy loss a run adds up.
+
+    >>> [str(currency) for currency in Currency]
+    ['pure', 'gdp', 'zcdp']
+    """
 
     PURE = "pure"
     """ε of pure differential privacy."""

@@ -14,7 +14,11 @@ MISSING_LIMIT = 200
 
 
 class Role(StrEnum):
-    """What a column could do to a person."""
+    """What a column could do to a person.
+
+    >>> Role("sensitive") is Role.SENSITIVE
+    True
+    """
 
     DIRECT_IDENTIFIER = "direct_identifier"
     QUASI_IDENTIFIER = "quasi_identifier"

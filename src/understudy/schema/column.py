@@ -55,7 +55,11 @@ class Undeclared(Column):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Column):
-    """Free text. Never released."""
+    """Free text. Never released.
+
+    >>> Text(name="remarks").modelled
+    False
+    """
 
     type: ClassVar[str] = "text"
 
@@ -70,7 +74,11 @@ class Text(Column):
 
 @dataclass(frozen=True, kw_only=True)
 class Identifier(Column):
-    """A key such as a patient number. Never released; it may name the privacy unit."""
+    """A key such as a patient number. Never released; it may name the privacy unit.
+
+    >>> Identifier(name="patient").role.value
+    'direct_identifier'
+    """
 
     type: ClassVar[str] = "identifier"
     role: Role = Role.DIRECT_IDENTIFIER
@@ -90,6 +98,9 @@ class Categorical(Column):
 
     `other` names the place of unlisted values; without it they count as missing (or as the first value where missing is not allowed).
     `levels` maps a level's name to each value's group, for hierarchies such as code → chapter.
+
+    >>> Categorical(name="sex", values=("F", "M")).closed, Categorical(name="job").closed
+    (True, False)
     """
 
     type: ClassVar[str] = "categorical"
@@ -132,7 +143,11 @@ class Categorical(Column):
 
 @dataclass(frozen=True, kw_only=True)
 class Boolean(Column):
-    """Yes or no; `false` and `true` are its spellings in files."""
+    """Yes or no; `false` and `true` are its spellings in files.
+
+    >>> Boolean(name="smoker", true=("ja",), false=("nein",)).closed
+    True
+    """
 
     type: ClassVar[str] = "boolean"
     false: tuple[str, ...] = ("false", "0", "no", "f", "n")

@@ -36,7 +36,14 @@ def parse_schema(text: str, source: str = "schema") -> Schema:
 
 
 def load_schema(path: str | os.PathLike[str]) -> Schema:
-    """Read a schema file."""
+    """Read a schema file.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder, "people.yaml")
+    ...     _ = page.write_text("columns: {age: {type: integer, min: 0, max: 90}}")
+    ...     list(load_schema(page))
+    ['age']
+    """
     where = Source(os.fspath(path))
     try:
         with Path(path).open("rb") as file:
@@ -50,7 +57,14 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
 
 
 def save_schema(schema: Schema, path: str | os.PathLike[str]) -> None:
-    """Write a schema file, whole or not at all."""
+    """Write a schema file, whole or not at all.
+
+    >>> schema = parse_schema("columns: {smoker: boolean}")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_schema(schema, Path(folder, "people.yaml"))
+    ...     load_schema(Path(folder, "people.yaml")) == schema
+    True
+    """
     target = Path(path)
     temporary = None
     try:

@@ -226,6 +226,10 @@ class Datetime(Lattice):
 
     In a zone, a wall-clock time that occurs twice (or never) when clocks change is the later of its two readings. Without a zone an
     offset is dropped and the wall-clock time kept.
+
+    >>> arrived = Datetime(name="arrived", min=datetime(2024, 1, 1), max=datetime(2024, 12, 31), resolution=timedelta(hours=1))
+    >>> arrived.value_at(arrived.index_of(datetime(2024, 5, 1, 9, 59)))
+    datetime.datetime(2024, 5, 1, 9, 0)
     """
 
     type: ClassVar[str] = "datetime"
@@ -285,7 +289,11 @@ class Datetime(Lattice):
 
 @dataclass(frozen=True, kw_only=True)
 class Time(Lattice):
-    """Time of day, `resolution` apart. Its bounds are the day's unless declared. A moment counts as its time of day."""
+    """Time of day, `resolution` apart. Its bounds are the day's unless declared. A moment counts as its time of day.
+
+    >>> Time(name="bedtime", resolution=timedelta(minutes=1)).index_of(time(0, 2, 30))
+    2
+    """
 
     type: ClassVar[str] = "time"
     noun: ClassVar[str] = "time of day"

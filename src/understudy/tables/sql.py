@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 def name(identifier: str) -> str:
     """A quoted identifier.
 
-    >>> name('a "b"')
-    '"a ""b""'
+    >>> name('a "b" c')
+    '"a ""b"" c"'
     """
     return '"' + identifier.replace('"', '""') + '"'
 
