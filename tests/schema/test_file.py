@@ -288,7 +288,7 @@ def bomb(width, depth):
         bomb(20, 9),
         "columns: &c {a: *c}",
         "columns: &c [*c, *c]",
-        "x: &x [" + "a, " * 100_000 + "a]\ny: [" + "*x, " * 90 + "a]\ncolumns: {}",
+        "x: &x [" + "a, " * 20_000 + "a]\ny: [" + "*x, " * 90 + "a]\ncolumns: {}",
         "columns: {a: {type: categorical, values: [" + "*x, " * 200 + "]}}",
     ],
     ids=["laughs", "wider", "itself", "itself twice", "long", "many"],
