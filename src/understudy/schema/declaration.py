@@ -118,8 +118,8 @@ _FACTS: dict[str, Callable[[Column], bool]] = {
 _ALONE = frozenset({
     "id", "uid", "uuid", "guid", "pid", "key", "ssn", "nino", "nif", "nie", "dni", "cpf", "curp", "ahv", "avs", "nhs", "mrn", "npi", "iban",
     "bic", "cvv", "imei", "imsi", "email", "mail", "phone", "telephone", "tel", "mobile", "fax", "address", "street", "addr", "name",
-    "surname", "lastname", "firstname", "fullname", "forename", "username", "login", "nickname", "passport", "licence", "license", "vin", "url", "ip",
-    "signature", "fingerprint", "photo",
+    "surname", "lastname", "firstname", "fullname", "forename", "username", "login", "nickname", "passport", "licence", "license", "vin",
+    "url", "ip", "signature", "fingerprint", "photo",
 })  # fmt: skip
 """Words that name a person, or a thing that leads to one, when they stand alone or end a column's name."""
 
