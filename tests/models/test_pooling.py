@@ -9,10 +9,10 @@ import pytest
 
 from understudy.accounting.law import Law
 from understudy.measurements import Centring, Identity, Partition
-from understudy.models.pooling import pool_column, pool_marginal, pool_total
+from understudy.models.pooling import pool_cells, pool_column, pool_marginal, pool_total
 from understudy.models.variance import noise_variance
 
-from .build import listed, measured, schema_of
+from .build import listed, measured, schema_of, shown
 
 RNG = np.random.default_rng(11)
 SCHEMA = schema_of(3, 4)
@@ -86,6 +86,20 @@ def test_what_was_not_measured_is_not_known():
     assert pool_column(SCHEMA, "b", listed(measured(("a",), [1, 2, 3]))) is None
     mapped = listed(measured(("a", "b"), np.ones((3, 4)), maps=(Centring(3), Identity(4))))
     assert pool_marginal(("a", "b"), mapped) is None
+
+
+def test_sparse_cells_are_pooled_where_they_are_shown():
+    looks = listed(
+        shown(("b", "a"), [[3, 0], [1, 2]], [40, 10], scale=1),
+        shown(("a", "b"), [[0, 3]], [10], scale=2),
+        shown(("a",), [[1]], [7]),
+    )
+    cells, counts = pool_cells(("a", "b"), looks)
+    one, two = (1 / noise_variance(Law.DISCRETE_LAPLACE, scale) for scale in (1, 2))
+    assert cells.tolist() == [[0, 3], [2, 1]]
+    assert counts == pytest.approx([(40 * one + 10 * two) / (one + two), 10])
+    nothing = pool_cells(("a", "b"), listed())
+    assert [part.shape for part in nothing] == [(0, 2), (0,)]
 
 
 def test_an_exact_answer_outweighs_every_noisy_one():

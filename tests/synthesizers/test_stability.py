@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from models.build import listed, measured, schema_of, shown
 from understudy.errors import Refused
+from understudy.schema import parse_predicate
 from understudy.synthesizers import Stability
 
 SCHEMA = schema_of(2, 3)
@@ -32,6 +34,13 @@ def test_other_cliques_do_not_enter():
     looks = [shown(("a",), [[0]], [500]), shown(("a", "b"), [[1, 1]], [10])]
     model = Stability().estimate(SCHEMA, listed(measured((), 10), *looks), RNG)
     assert model.marginal(("a",)).tolist() == [0, 10]
+
+
+def test_impossible_cells_are_left_out():
+    schema = replace(SCHEMA, impossible=(parse_predicate("a = 'a0' and b = 'b0'"),))
+    model = Stability().estimate(schema, listed(measured((), 90), shown(("a", "b"), [[0, 0], [1, 1]], [50, 40])), RNG)
+    assert model.cells.tolist() == [[1, 1]]
+    assert model.suppressed == pytest.approx(5 / 9)
 
 
 @pytest.mark.parametrize(("total", "suppressed"), [(50, 1.0), (-50, 1.0)])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 
 from understudy.measurements import Centring, Clique, Measurement, Measurements, Partition
-from understudy.models.variance import cell_variance
+from understudy.models.variance import LEAST, cell_variance, noise_variance
 from understudy.schema import Schema
 
 
@@ -80,6 +80,23 @@ def pool_column(schema: Schema, name: str, measurements: Measurements) -> NDArra
     # Directions no measurement speaks of are flat; a billionth of the strongest precision, towards zero, makes them even.
     ridge = 1e-9 * float(np.trace(precision)) / size
     return np.asarray(solve(precision + ridge * np.eye(size), pull, assume_a="pos"), np.float64)
+
+
+def pool_cells(clique: Clique, measurements: Measurements) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The cells that any sparse measurement of a clique shows, in its order of columns, and their pooled counts.
+
+    A cell that only some of several measurements show is pooled from those: where it was not shown, nothing was said of it.
+    """
+    looks = [s for s in measurements.sparse if set(s.clique) == set(clique)]
+    codes = [s.codes[:, [s.clique.index(name) for name in clique]] for s in looks]
+    cells, member = np.unique(
+        np.concatenate([np.zeros((0, len(clique)), np.int64), *codes]), axis=0, return_inverse=True
+    )
+    precision = [np.full(s.values.size, 1 / max(noise_variance(s.law, s.scale), LEAST)) for s in looks]
+    weights = np.concatenate([np.zeros(0), *precision])
+    values = np.concatenate([np.zeros(0), *(s.values for s in looks)])
+    top, bottom = (np.bincount(member.reshape(-1), w, minlength=len(cells)) for w in (weights * values, weights))
+    return cells, np.asarray(top / bottom, np.float64)
 
 
 def _noisy_cells(schema: Schema, measurement: Measurement) -> int:

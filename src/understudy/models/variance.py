@@ -14,6 +14,9 @@ from understudy.measurements import Measurement
 SMOOTH = 3.0
 """From this σ on, the Gaussian closed forms hold to the last float: what they leave out is of order exp(-2π²σ²) < 1e-77."""
 
+LEAST = 1e-12
+"""No weight is larger than one over this, however exact the answer."""
+
 
 def noise_variance(law: Law, scale: Fraction | float) -> float:
     """Variance of the integer noise on one cell.
@@ -43,7 +46,7 @@ def cell_variance(measurement: Measurement) -> float:
     >>> cell_variance(Measurement((), (), np.array(5), Law.DISCRETE_LAPLACE, Fraction(1, 10**6), free))
     1e-12
     """
-    return max(noise_variance(measurement.law, measurement.scale), 1e-12)
+    return max(noise_variance(measurement.law, measurement.scale), LEAST)
 
 
 def _laplace(scale: float) -> float:

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
 from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Measurements
-from understudy.models.pooling import pool_total
+from understudy.models.pooling import pool_cells, pool_total
+from understudy.models.possible import impossible_masks, impossible_rows
 from understudy.models.sparse import SparseModel
-from understudy.models.variance import noise_variance
 from understudy.schema import Schema
 from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
 
@@ -61,19 +60,15 @@ class Stability(Synthesizer):
         return measured
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> SparseModel:  # noqa: ARG002
-        """The shown cells in proportion to their noisy counts, scaled to the total; uniform where none was shown."""
+        """The shown cells in proportion to their noisy counts, scaled to the total; uniform where none was shown.
+
+        Cells that the schema declares impossible are left out, whoever may be in them.
+        """
         clique = tuple(schema)
         total = max(pool_total(schema, measurements)[0], 0.0)
-        looks = [s for s in measurements.sparse if set(s.clique) == set(clique)]
-        codes = [s.codes[:, [s.clique.index(name) for name in clique]] for s in looks]
-        stacked = np.concatenate([np.zeros((0, len(clique)), np.int64), *codes])
-        cells, member = np.unique(stacked, axis=0, return_inverse=True)
-        weights = np.concatenate(
-            [np.zeros(0), *(np.full(len(s.values), 1 / max(noise_variance(s.law, s.scale), 1e-12)) for s in looks)]
-        )
-        values = np.concatenate([np.zeros(0), *(s.values for s in looks)])
-        top = np.bincount(member.reshape(-1), weights=weights * values, minlength=len(cells))
-        counts = top / np.bincount(member.reshape(-1), weights=weights, minlength=len(cells))
+        cells, counts = pool_cells(clique, measurements)
+        never = impossible_rows(impossible_masks(schema), dict(zip(clique, cells.T, strict=True)), len(cells))
+        cells, counts = cells[~never], counts[~never]
         shown = float(counts.sum())
         suppressed = max(0.0, 1 - shown / total) if total > 0 else float(not shown)
         return SparseModel(schema, total, clique, cells, counts / shown if shown else counts, suppressed)
