@@ -1,0 +1,193 @@
+"""Codes on their way to values: one column's cells as exact integers, a mask of what is missing, and labels where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from fractions import Fraction
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.errors import ReleaseError
+from understudy.schema import Boolean, Categorical, Column, Datetime, Integer, Lattice, Real, Schema, Time
+from understudy.schema.codec import EMPTY, OTHER, SPELLED
+from understudy.schema.column import LATTICE_LIMIT
+
+CHUNK = 1 << 17
+"""Rows decoded at a time. Fixed, so that a seed means the same rows in a frame and in a file."""
+
+Codes = Mapping[str, NDArray[np.integer]]
+Pins = Mapping[str, int]
+"""Lattice points at which given columns stay, though their codes are bins of several."""
+
+MICROSECOND = timedelta(microseconds=1)
+_EXACT = 1 << 53
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Some cells of one column.
+
+    `index` is a lattice index, 0/1 for a boolean, or a position in `labels`, which then holds every text that can occur. `null` marks
+    cells without a value; `spelled` is 0, or j + 1 where the j-th missing spelling stands. A spelling that is itself a value of the
+    column's type (-7 in a column of whole numbers) keeps that value in a frame; others are null there and come back in files.
+    """
+
+    column: Column
+    index: NDArray[np.int64]
+    null: NDArray[np.bool_]
+    spelled: NDArray[np.uint8]
+    labels: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def whole(self) -> bool:
+        """Whether no cell is missing."""
+        return not bool(self.null.any())
+
+    def positions(self) -> NDArray[np.int64]:
+        """Positions in `labels`, -1 where missing."""
+        return np.where(self.null, -1, self.index)
+
+
+def decode(schema: Schema, codes: Codes, rng: Generator, pins: Pins | None = None) -> Iterator[dict[str, Cells]]:
+    """The rows in chunks, columns in schema order."""
+    rows = len(next(iter(codes.values()))) if codes else 0
+    for start in range(0, max(rows, 1), CHUNK):
+        chunk = {name: cells_of(schema, name, codes[name][start : start + CHUNK], rng) for name in schema}
+        for name, index in (pins or {}).items():
+            chunk[name] = replace(chunk[name], index=np.full(len(chunk[name]), index, np.int64))
+        yield chunk
+
+
+def decode_all(schema: Schema, codes: Codes, rng: Generator, pins: Pins | None = None) -> dict[str, Cells]:
+    """The rows at once, the same as those of `decode` under the same seed."""
+    chunks = list(decode(schema, codes, rng, pins))
+    if len(chunks) == 1:
+        return chunks[0]
+    return {
+        name: Cells(
+            chunks[0][name].column,
+            np.concatenate([chunk[name].index for chunk in chunks]),
+            np.concatenate([chunk[name].null for chunk in chunks]),
+            np.concatenate([chunk[name].spelled for chunk in chunks]),
+            chunks[0][name].labels,
+        )
+        for name in schema
+    }
+
+
+def cells_of(schema: Schema, name: str, codes: NDArray[np.integer], rng: Generator) -> Cells:
+    """The cells of one column."""
+    codec = schema.codecs[name]
+    decoded = codec.decode(codes, rng)
+    index, state, column = decoded.index, decoded.state, codec.column
+    spelled = np.where(state >= SPELLED, state - SPELLED + 1, 0).astype(np.uint8)
+    null = state == EMPTY
+    if isinstance(column, Categorical):
+        other = () if column.other is None else (column.other,)
+        labels = (*(column.values or ()), *other, *column.missing)
+        index = np.where(state == OTHER, len(column.values or ()), index)
+        index = np.where(spelled > 0, len(labels) - len(column.missing) + spelled.astype(np.int64) - 1, index)
+        return Cells(column, index, null, spelled, labels)
+    for j, spelling in enumerate(column.missing):
+        here, there = spelled == j + 1, point(column, spelling)
+        if there is None:
+            null = null | here
+        else:
+            index = np.where(here, there, index)
+    return Cells(column, index, null, spelled)
+
+
+def point(column: Column, spelling: str) -> int | None:
+    """The lattice point a missing spelling names; None where it is no value of the column's type."""
+    if not isinstance(column, Lattice):
+        return None
+    try:
+        place = column.position(column.parse(spelling))
+        column.value_at(int(place))
+    except (ValueError, OverflowError):
+        return None
+    return int(place) if place.denominator == 1 and abs(place) < LATTICE_LIMIT else None
+
+
+def as_text(cells: Cells) -> Cells:
+    """The same cells as labels: every value as it is written, missing ones as they are spelled."""
+    if cells.labels is not None:
+        return cells
+    column = cells.column
+    distinct, inverse = np.unique(cells.index, return_inverse=True)
+    words = [_written(column, int(i)) for i in distinct] + list(column.missing)
+    labels = tuple(dict.fromkeys(words))
+    where = {word: i for i, word in enumerate(labels)}
+    place = np.array([where[word] for word in words] or [0], np.int64)
+    raw = np.where(cells.spelled > 0, len(distinct) + cells.spelled.astype(np.int64) - 1, inverse)
+    return Cells(column, place[raw], cells.null & (cells.spelled == 0), cells.spelled, labels)
+
+
+def _written(column: Column, index: int) -> str:
+    if isinstance(column, Boolean):
+        return (column.true if index else column.false)[0]
+    assert isinstance(column, Lattice)
+    return str(column.value_at(index))
+
+
+def wholes(cells: Cells) -> NDArray[np.int64]:
+    """Whole numbers of an integer column."""
+    assert isinstance(cells.column, Integer)
+    return _scaled(cells, cells.column.step)
+
+
+def floats(cells: Cells) -> NDArray[np.float64]:
+    """The nearest double of every value, missing ones not yet marked."""
+    step = cells.column.step if isinstance(cells.column, Real | Integer) else 1
+    top, bottom = Fraction(step).numerator, Fraction(step).denominator
+    if _largest(cells) * top < _EXACT and bottom < _EXACT:  # both exact as doubles, so one division rounds once
+        return (cells.index * top).astype(np.float64) / float(bottom)
+    distinct, inverse = np.unique(cells.index, return_inverse=True)
+    return np.array([float(int(i) * Fraction(step)) for i in distinct], np.float64)[inverse]
+
+
+def unscaled(cells: Cells, scale: int) -> NDArray[np.int64] | None:
+    """Integers u with value = u / 10^scale, or None where that is not exact in 64 bits."""
+    if not isinstance(cells.column, Real | Integer):
+        return None
+    step = Fraction(cells.column.step) * 10**scale
+    if step.denominator != 1 or _largest(cells) * step.numerator >= 1 << 63:
+        return None
+    return np.asarray(cells.index * step.numerator, np.int64)
+
+
+def microseconds(cells: Cells) -> NDArray[np.int64]:
+    """Microseconds since 1970 (or midnight) of a datetime (or time) column."""
+    assert isinstance(cells.column, Datetime | Time)
+    return _scaled(cells, cells.column.resolution // MICROSECOND)
+
+
+def _scaled(cells: Cells, step: int) -> NDArray[np.int64]:
+    if _largest(cells) * step >= 1 << 63:
+        raise ReleaseError(f'column "{cells.column.name}": its values do not fit in 64 bits. Narrow its bounds')
+    return cells.index * step
+
+
+def _largest(cells: Cells) -> int:
+    return max(abs(int(cells.index.max())), abs(int(cells.index.min()))) if len(cells) else 0
+
+
+def zone_of(column: Column, named: str | None) -> str | None:
+    """The zone in which a column's instants are shown: the one its type names where that is a zone, else its own; None for wall clocks.
+
+    A name out of a file is looked up among the known zones and nowhere else.
+    """
+    if not isinstance(column, Datetime) or column.zone is None:
+        return None
+    try:
+        return column.zone if named is None else ZoneInfo(named).key
+    except (ValueError, OSError, LookupError):
+        return column.zone

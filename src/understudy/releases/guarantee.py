@@ -1,0 +1,131 @@
+"""The one promise a release makes, in exact numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from understudy.accounting.cost import Currency
+from understudy.accounting.neighbours import Neighbours
+from understudy.errors import ReleaseError
+
+SYMBOLS = {Currency.PURE: "ε", Currency.GDP: "μ²", Currency.ZCDP: "ρ"}
+"""What each currency adds up."""
+
+_FIGURES = 6
+"""Significant figures shown of a number that is longer; the last one is rounded up, so that no promise reads better than it is."""
+
+
+class Promise(StrEnum):
+    """What kind of promise a release makes."""
+
+    PRIVATE = "differential privacy"
+    MASKED = "disclosure control without differential privacy"
+    NO_DATA = "no data used"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """Exactly what is promised, to whom, and what it leaves out.
+
+    `amount` is what the run was allowed to add up in its `currency`; (ε, δ) is what that means. `invariants` are facts about the rows that
+    hold exactly and are outside the promise; `public` lists what the owner declared; `learned` what was bought instead.
+
+    >>> guarantee = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), currency=Currency.GDP, amount=Fraction(33, 1000))
+    >>> guarantee.sentence()
+    'Private with ε = 1, δ = 1e-9 for adding or removing one row.'
+    """
+
+    kind: Promise = Promise.PRIVATE
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    currency: Currency | None = None
+    amount: Fraction = Fraction(0)
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    unit: str = "row"
+    max_rows: int = 1
+    invariants: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if min(self.epsilon, self.delta, self.amount) < 0 or self.delta >= 1:
+            raise ReleaseError("guarantee: ε, δ and the amount cannot be negative, and δ must be below 1")
+        if self.max_rows < 1 or not self.unit:
+            raise ReleaseError("guarantee: the unit needs a name and at least one row")
+        if self.kind is Promise.PRIVATE and (self.currency is None or self.epsilon == 0):
+            raise ReleaseError("guarantee: differential privacy needs an ε above 0 and a currency")
+        if self.kind is not Promise.PRIVATE and (self.currency is not None or max(self.epsilon, self.delta) > 0):
+            raise ReleaseError(f"guarantee: {self.kind.value} has no ε, δ or currency")
+
+    @classmethod
+    def without_data(cls, *, public: tuple[str, ...] = ()) -> Guarantee:
+        """The promise of a release that no row was read for.
+
+        >>> Guarantee.without_data().sentence()
+        'No data used: nothing here was computed from any row.'
+        """
+        return cls(kind=Promise.NO_DATA, public=public)
+
+    def sentence(self) -> str:
+        """The promise in one sentence."""
+        if self.kind is Promise.NO_DATA:
+            return "No data used: nothing here was computed from any row."
+        if self.kind is Promise.MASKED:
+            return "Disclosure control without differential privacy: there is no bound on what can be inferred."
+        budget = stated("ε", self.epsilon) + (f", {stated('δ', self.delta)}" if self.delta else "")
+        return f"Private with {budget} for {self.neighbours.phrase(self.unit)}."
+
+    def details(self) -> tuple[str, ...]:
+        """What the sentence leaves out, one line each."""
+        lines: list[str] = []
+        if self.kind is Promise.PRIVATE and self.currency is not None:
+            if self.currency is not Currency.PURE:
+                lines.append(f"added up as {stated(SYMBOLS[self.currency], self.amount)} in all")
+            if self.unit != "row":
+                rows = "1 row" if self.max_rows == 1 else f"{self.max_rows} rows"
+                lines.append(f"at most {rows} of each {self.unit} were used; the others were left out")
+        lines.extend(f"not protected, because it holds exactly: {fact}" for fact in self.invariants)
+        lines.extend(f"public by your declaration: {fact}" for fact in self.public)
+        lines.extend(f"learned from the rows and paid for: {fact}" for fact in self.learned)
+        return tuple(lines)
+
+    def __str__(self) -> str:
+        return "\n".join([self.sentence(), *(f"  {line}" for line in self.details())])
+
+
+def stated(symbol: str, value: Fraction) -> str:
+    """A number in a promise: exact where it is short, otherwise rounded up and marked so.
+
+    >>> stated("ε", Fraction(1, 2)), stated("δ", Fraction(1, 10**9)), stated("ε", Fraction(1, 3))
+    ('ε = 0.5', 'δ = 1e-9', 'ε ≤ 0.333334')
+    """
+    digits, exponent, exact = _scientific(value)
+    return f"{symbol} {'=' if exact else '≤'} {_decimal(digits, exponent)}"
+
+
+def _scientific(value: Fraction) -> tuple[str, int, bool]:
+    """Digits d₁d₂… and exponent e with value ≤ d₁.d₂… × 10^e, and whether they are equal."""
+    if value == 0:
+        return "0", 0, True
+    exponent = len(str(value.numerator)) - len(str(value.denominator))
+    while value >= Fraction(10) ** (exponent + 1):
+        exponent += 1
+    while value < Fraction(10) ** exponent:
+        exponent -= 1
+    shifted = value / Fraction(10) ** (exponent - _FIGURES + 1)
+    whole = -(-shifted.numerator // shifted.denominator)
+    if whole == 10**_FIGURES:  # rounding up reached the next power of ten
+        whole, exponent = whole // 10, exponent + 1
+    return str(whole).rstrip("0") or "0", exponent, shifted.denominator == 1
+
+
+def _decimal(digits: str, exponent: int) -> str:
+    """d₁.d₂… × 10^e as a person writes it."""
+    if not -4 <= exponent < _FIGURES + 3:
+        return digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "") + f"e{exponent}"
+    if exponent < 0:
+        return "0." + "0" * (-exponent - 1) + digits
+    padded = digits.ljust(exponent + 1, "0")
+    return padded[: exponent + 1] + (f".{padded[exponent + 1 :]}" if len(padded) > exponent + 1 else "")

@@ -1,0 +1,282 @@
+"""A release: everything that may leave the building, with exactly one promise on it.
+
+Nothing in it was derived from the rows but what was paid for: no exact number of rows, no hash of them, no path, no timing.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from html import escape
+from importlib.metadata import version
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.errors import Refused, ReleaseError
+from understudy.measurements import Measurements
+from understudy.models import Codes, Conditional, Portable, default_rows
+from understudy.releases.frames import KINDS, default_kind, to_frame
+from understudy.releases.guarantee import Guarantee, Promise
+from understudy.releases.statement import Statement
+from understudy.releases.tables import as_frame, cells_in, tidy_tables
+from understudy.releases.writing import write_rows
+from understudy.schema import Lattice, Schema
+from understudy.schema.cell import plain
+
+VERSION = 1
+"""Version of the file format; a reader refuses later ones."""
+
+Option = str | int | float | bool | None
+"""What an option of a synthesizer may be."""
+
+_CELLS = 10_000_000
+
+
+class Kind(StrEnum):
+    """What a release holds: a model to sample from, the measurements alone, or one fixed synthetic table."""
+
+    MODEL = "model"
+    TABLES = "tables"
+    MICRODATA = "microdata"
+
+
+def environment() -> dict[str, str]:
+    """The versions that made a release; nothing about the machine."""
+    return {
+        "understudy": version("understudy"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "duckdb": duckdb.__version__,
+    }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release:
+    """What a custodian hands out.
+
+    >>> from understudy.models import ProductModel
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
+    >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0))
+    >>> sorted(release.sample(kind="duckdb", seed=1).fetchall())
+    [(False,), (False,), (True,), (True,)]
+    """
+
+    guarantee: Guarantee
+    schema: Schema
+    kind: Kind = Kind.MODEL
+    measurements: Measurements = field(default_factory=Measurements)
+    model: Portable | None = None
+    microdata: Mapping[str, NDArray[np.integer]] | None = None
+    statement: Statement = field(default_factory=Statement)
+    synthesizer: str = ""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=environment)
+    frame: str | None = None
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        if not self.schema.closed or not len(self.schema):
+            raise ReleaseError(
+                "A release needs a schema with columns in which nothing is left to learn. Nothing was released."
+            )
+        if (self.model is not None) != (self.kind is Kind.MODEL):
+            raise ReleaseError("A release has a model if, and only if, its kind is model. Nothing was released.")
+        if (self.microdata is not None) != (self.kind is Kind.MICRODATA):
+            raise ReleaseError(
+                "A release has rows of its own if, and only if, its kind is microdata. Nothing was released."
+            )
+        if self.microdata is not None:
+            _check_codes(self.schema, self.microdata)
+        if self.frame is not None and self.frame not in KINDS:
+            raise ReleaseError(f"A release remembers a kind of frame from {', '.join(KINDS)}. Nothing was released.")
+        for name, option in self.options.items():
+            if not isinstance(option, Option) or (isinstance(option, float) and not math.isfinite(option)):
+                raise ReleaseError(f'option "{name}" is no text, number, truth value or None. Nothing was released.')
+        self._check_cost()
+
+    def _check_cost(self) -> None:
+        """No release may promise more privacy than its measurements left."""
+        costs = [m.cost for m in (*self.measurements, *self.measurements.sparse)]
+        if not costs:
+            return
+        promise = self.guarantee
+        paid = sum((c.amount for c in costs), Fraction(0)), sum((c.delta for c in costs), Fraction(0))
+        if promise.kind is not Promise.PRIVATE or any(c.currency is not promise.currency for c in costs):
+            raise ReleaseError(
+                "The measurements were paid in another currency than the guarantee names. Nothing was released."
+            )
+        if paid[0] > promise.amount or paid[1] > promise.delta:
+            raise ReleaseError("The measurements cost more than the guarantee says. Nothing was released.")
+
+    # -- rows ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> int:
+        """How many rows `sample` gives by default: the noisy estimate, rounded; none where that is not positive."""
+        if self.microdata is not None:
+            return len(next(iter(self.microdata.values()), ()))
+        return 0 if self.model is None else default_rows(self.model)
+
+    def sample(
+        self,
+        rows: int | None = None,
+        *,
+        seed: int | None = None,
+        given: Mapping[str, object] | None = None,
+        kind: str | None = None,
+    ) -> Any:
+        """Synthetic rows, as the kind of frame that came in.
+
+        Without `rows`, as many as the release estimates the table to have (with `given`, as many of those as it estimates to match), and
+        none where that is not positive. `given` fixes columns to values; the others follow their distribution given those.
+        Sampling only looks at what was released, so it may be repeated and seeded freely.
+        """
+        rng = _generator(seed)
+        codes, pins = self._codes(rows, given or {}, rng)
+        return to_frame(self.schema, codes, kind=kind or default_kind(self.frame), rng=rng, pins=pins)
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        rows: int | None = None,
+        *,
+        seed: int | None = None,
+        given: Mapping[str, object] | None = None,
+    ) -> int:
+        """The same rows as `sample`, written to a CSV or Parquet file; how many they were."""
+        rng = _generator(seed)
+        codes, pins = self._codes(rows, given or {}, rng)
+        write_rows(self.schema, codes, path, rng, pins=pins)
+        return len(next(iter(codes.values()), ()))
+
+    def _codes(self, rows: int | None, given: Mapping[str, object], rng: Generator) -> tuple[Codes, dict[str, int]]:
+        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0):
+            raise Refused("The number of rows is a whole number from 0 up. Nothing was sampled.")
+        if self.microdata is not None:
+            return self._subset(self.microdata, rows, given, rng), {}
+        if self.model is None:
+            raise Refused("This release holds tables, not a model, so it has no rows to give. Use tables() instead.")
+        if not given:
+            return self.model.sample(self.rows if rows is None else int(rows), rng), {}
+        if not isinstance(self.model, Conditional):
+            raise Refused("This release's model cannot fix columns to values. Sample without `given` and select rows.")
+        fixed, pins = _places(self.schema, given)
+        count = self._expected(fixed) if rows is None else int(rows)
+        partial = {name: np.full(count, code, self.schema.codecs[name].dtype) for name, code in fixed.items()}
+        return self.model.complete(partial, rng), pins
+
+    def _expected(self, fixed: Mapping[str, int]) -> int:
+        """How many rows the model estimates to have these codes."""
+        assert self.model is not None
+        clique = tuple(fixed)
+        if np.prod(self.schema.sizes(clique), dtype=np.float64) > _CELLS:
+            raise Refused("Too many columns are given to say how many rows match. Say how many rows you want.")
+        return max(0, round(float(self.model.marginal(clique)[tuple(fixed.values())])))
+
+    def _subset(
+        self, found: Mapping[str, NDArray[np.integer]], rows: int | None, given: Mapping[str, object], rng: Generator
+    ) -> Codes:
+        if given:
+            raise Refused("This release is one fixed table: no column can be given. Sample it and select rows.")
+        if rows is None:
+            return dict(found)
+        if rows > self.rows:
+            raise Refused(f"This release is one fixed table of {self.rows} rows and has no more to give.")
+        chosen = np.sort(rng.choice(self.rows, int(rows), replace=False))
+        return {name: codes[chosen] for name, codes in found.items()}
+
+    # -- measurements -------------------------------------------------------------------------------------------------------
+
+    def tables(self, *, kind: str | None = None) -> dict[str, Any]:
+        """The noisy measurements as tidy frames: labels, `estimate`, `variance`, `sd`. Unbiased; no model touched them."""
+        chosen = kind or default_kind(self.frame)
+        return {
+            name: as_frame(columns, chosen) for name, columns in tidy_tables(self.schema, self.measurements).items()
+        }
+
+    # -- files --------------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release file; it appears whole or not at all."""
+        from understudy.releases.file import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """Read a release file that anybody may have written; ReleaseError where it is not sound."""
+        from understudy.releases.file import load
+
+        return load(path)
+
+    # -- words --------------------------------------------------------------------------------------------------------------
+
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [("guarantee", self.guarantee.sentence())]
+        facts.extend(("", line) for line in self.guarantee.details())
+        facts.append(("holds", f"{self.kind.value} made by {self.synthesizer or 'hand'}"))
+        facts.append(("columns", ", ".join(self.schema) or "none"))
+        facts.append(
+            (
+                "measured",
+                f"{len(self.measurements) + len(self.measurements.sparse)} marginals, {cells_in(self.measurements):,} cells",
+            )
+        )
+        if self.kind is not Kind.TABLES:
+            facts.append(
+                ("rows", f"{self.rows:,} by default" + (", the noisy estimate" if self.model is not None else ""))
+            )
+        facts.append(("account", self.statement.lines()[0]))
+        return facts
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<10} {text}".rstrip() for name, text in self._facts())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._facts())
+        return f"<table><caption>Understudy release</caption>{rows}</table>"
+
+
+def _generator(seed: int | None) -> Generator:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+        raise Refused("A seed is a whole number from 0 up. Nothing was sampled.")
+    return np.random.default_rng(None if seed is None else int(seed))
+
+
+def _places(schema: Schema, given: Mapping[str, object]) -> tuple[dict[str, int], dict[str, int]]:
+    """The code of every given value, and the lattice point it stays at where its code is a bin of several."""
+    codes: dict[str, int] = {}
+    pins: dict[str, int] = {}
+    for name, value in given.items():
+        if name not in schema:
+            raise Refused(f'column "{name}" takes no part in this release, so it cannot be given. Nothing was sampled.')
+        codec = schema.codecs[name]
+        if not codec.knows(value):
+            raise Refused(f'column "{name}": the given value is not in its domain. Nothing was sampled.')
+        codes[name] = codec.code(value)
+        if isinstance(codec.column, Lattice) and codes[name] < len(codec.bins):
+            cell = plain(value)
+            pins[name] = codec.column.index_of(codec.column.parse(cell) if isinstance(cell, str) else cell)
+    return codes, pins
+
+
+def _check_codes(schema: Schema, codes: Mapping[str, NDArray[np.integer]]) -> None:
+    if set(codes) != set(schema) or len({array.shape for array in codes.values()}) > 1:
+        raise ReleaseError("microdata: its columns are not the schema's, or differ in length. Nothing was released.")
+    for name, array in codes.items():
+        if (
+            array.ndim != 1
+            or array.dtype != schema.codecs[name].dtype
+            or (array.size and array.max() >= schema.codecs[name].size)
+        ):
+            raise ReleaseError(f'microdata: column "{name}" holds a code outside its domain. Nothing was released.')

