@@ -1,8 +1,8 @@
 """Private bounds: where a column's values lie, without its smallest or largest value ever being looked up.
 
-Two noisy histograms on public grids. The first counts lattice indices by sign and number of binary digits, which fits every column there is;
-the range of bins that stand out of the noise is cut into equal pieces by the second, whose outer bins that stand out become the
-bounds. What lies outside is clipped. Rare extremes do not stand out, so they do not show: that is the point.
+Two noisy histograms on public grids. The first counts lattice indices by sign and number of binary digits, which fits every column
+there is; the range of bins that stand out of the noise is cut into equal pieces by the second, whose outer bins that stand out become
+the bounds. What lies outside is clipped. Rare extremes do not stand out, so they do not show: that is the point.
 
 Why it is private. Each row lies in at most one bin of each histogram, so one unit moves each by at most the sensitivity of a histogram; the
 two prices add up. The grids are public, the second being chosen from the first's noisy answer. All 126 (or 64) bins are noised.

@@ -43,7 +43,7 @@ def choose(
     rule = SCORES[score]
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
-    factors = np.ones(len(cliques), np.int64) if weights is None else np.maximum(to_grid(np.array(weights)), 1)
+    factors = np.ones(len(cliques), np.int64) if weights is None else _factors(weights)
     offsets = np.zeros(len(cliques), np.int64) if penalties is None else to_grid(np.array(penalties))
     sensitivity = Fraction(int(factors.max()) * rule.sensitivity(room.neighbours, room.max_rows))
     epsilon = choice_epsilon_for(amount, room.currency)
@@ -51,7 +51,9 @@ def choose(
         "mechanism": "choice",
         "score": score,
         "epsilon": epsilon,
-        "candidates": [[c, fingerprint(e), int(f), int(o)] for c, e, f, o in zip(cliques, rounded, factors, offsets, strict=True)],
+        "candidates": [
+            [c, fingerprint(e), int(f), int(o)] for c, e, f, o in zip(cliques, rounded, factors, offsets, strict=True)
+        ],
     }
 
     def draw() -> Answer:
@@ -66,6 +68,14 @@ def choose(
     return cliques[int(answer["index"])]
 
 
+def _factors(weights: Sequence[float]) -> NDArray[np.int64]:
+    """Weights on the grid, the largest one 1: only their ratios matter, and large ones could make a score overflow."""
+    numbers = np.array(weights, np.float64)
+    if not 0 < numbers.min() <= numbers.max() < np.inf:
+        raise Refused("Weights of candidates must be positive numbers. Nothing was spent")
+    return np.maximum(to_grid(numbers / numbers.max()), 1)
+
+
 def errors(room: Room, estimates: Estimates, *, amount: Fraction) -> dict[Clique, Distance]:
     """The L1 distance of every estimate to its true marginal, all of them noisy."""
     if not estimates:
@@ -75,7 +85,9 @@ def errors(room: Room, estimates: Estimates, *, amount: Fraction) -> dict[Clique
     rounded = [to_grid(estimates[c]) for c in cliques]
     one = rule.sensitivity(room.neighbours, room.max_rows)
     count = len(cliques)
-    sensitivity = Sensitivity(l1=Fraction(count * one), l2_squared=Fraction(count * one * one), l0=count, linf=Fraction(one))
+    sensitivity = Sensitivity(
+        l1=Fraction(count * one), l2_squared=Fraction(count * one * one), l0=count, linf=Fraction(one)
+    )
     scale = room.scale(amount, sensitivity)
     cost = price(room.law, scale, sensitivity, room.currency)
     request = {
@@ -92,6 +104,4 @@ def errors(room: Room, estimates: Estimates, *, amount: Fraction) -> dict[Clique
 
     distances = room.till.pay(request, cost, draw)["distances"]
     each = price(room.law, scale, Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)), room.currency)
-    return {
-        c: Distance(c, int(d), GRID, room.law, scale, each) for c, d in zip(cliques, distances, strict=True)
-    }
+    return {c: Distance(c, int(d), GRID, room.law, scale, each) for c, d in zip(cliques, distances, strict=True)}

@@ -53,10 +53,9 @@ class Custody:
 
     @property
     def rows(self) -> int | None:
-        """The number of rows where neighbours agree on it (replace, one row per unit), or where it is declared public."""
-        if self._room.neighbours is Neighbours.REPLACE and self._schema.unit.id is None:
-            return self._room.table.rows()
-        return self._schema.rows
+        """The number of rows where all neighbours agree on it: under replace, one row to the unit. Elsewhere it is private."""
+        agreed = self._room.neighbours is Neighbours.REPLACE and self._schema.unit.id is None
+        return self._room.table.rows() if agreed else None
 
     @property
     def left(self) -> Fraction:
@@ -96,7 +95,12 @@ class Custody:
     ) -> Measurements:
         """Noisy marginals; the share is split by weight, equally by default."""
         return marginals.measure(
-            self._room, self._schema, [tuple(c) for c in cliques], amount=self._amount(share), weights=weights, maps=maps
+            self._room,
+            self._schema,
+            [tuple(c) for c in cliques],
+            amount=self._amount(share),
+            weights=weights,
+            maps=maps,
         )
 
     def count(self, *, share: Fraction | int) -> Measurement:
@@ -120,8 +124,11 @@ class Custody:
         found = stability.cells(self._room, tuple(clique), amount=self._amount(share), delta=self._room.till.left_delta)
         return Measurements((), (found,))
 
-    def errors(self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int) -> dict[Clique, Distance]:
+    def errors(
+        self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
+    ) -> dict[Clique, Distance]:
         """Noisy L1 distances between the true marginals and estimates of them."""
+        self._check_shapes(estimates)
         return choice.errors(self._room, estimates, amount=self._amount(share))
 
     def choose(
@@ -134,6 +141,7 @@ class Custody:
         penalties: Sequence[float] | None = None,
     ) -> Clique:
         """One clique, chosen privately by a score that lives in this room."""
+        self._check_shapes(estimates)
         return choice.choose(
             self._room, estimates, amount=self._amount(share), score=score, weights=weights, penalties=penalties
         )
@@ -143,8 +151,16 @@ class Custody:
             raise Refused("A share is an exact fraction above 0 and at most 1. Nothing was spent")
         amount = share * self._handed
         if amount > self._room.till.left:
-            raise BudgetExceeded(f"A share of {share} was asked for and only {float(self.left):.3g} is left in this run. Nothing was spent")
+            raise BudgetExceeded(
+                f"A share of {share} was asked for and only {float(self.left):.3g} is left in this run. Nothing was spent"
+            )
         return amount
+
+    def _check_shapes(self, estimates: Mapping[Clique, NDArray[np.float64]]) -> None:
+        """Refuse before anything is paid what a score would refuse after."""
+        for clique, estimate in estimates.items():
+            if np.shape(estimate) != self._schema.sizes(clique):
+                raise Refused(f"The estimate of {', '.join(clique)} has another shape than its marginal. Nothing was spent")
 
     def _lattice(self, column: str) -> Lattice:
         found = self._schema[column]

@@ -47,7 +47,9 @@ def close(
     if needs_delta(schema) and delta <= 0:
         name = next(c.name for c in open_columns(schema) if isinstance(c, Categorical | Undeclared))
         remedy = "Declare them in the schema, or allow a small δ such as 1e-9"
-        raise Refused(f"{name}: its values have to be learned, which cannot be done with δ = 0. {remedy}. Nothing was spent")
+        raise Refused(
+            f"{name}: its values have to be learned, which cannot be done with δ = 0. {remedy}. Nothing was spent"
+        )
     undeclared = [c for c in open_columns(schema) if isinstance(c, Undeclared)]
     if undeclared:
         for column in types(room, undeclared, amount=amount * VOTE_SHARE):

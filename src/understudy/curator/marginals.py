@@ -5,8 +5,8 @@ at most max_rows times A's largest column norm. Replace: by at most max_rows tim
 are computed exactly in `accounting.sensitivity`, the scale from them is rounded up, and the price is that of the rounded scale.
 Several marginals of one request are answered by independent noise and priced one by one; their prices add up.
 
-Structural zeros (`Schema.zeros`) are declared, not observed: rows in them are not counted and no noise is drawn for them, which can only
-lower the sensitivity.
+Structural zeros (`Schema.zeros`) are declared, not observed: rows in them are not counted and no noise is drawn for them. A replaced
+row may then leave a counted cell for one that is not, so under replace the larger of both relations' norms is assumed.
 
 Sensitivity checked by brute force in tests/curator/test_marginals.py.
 """
@@ -19,11 +19,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Cost
+from understudy.accounting.cost import Cost, Sensitivity
+from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.curator.room import Room, split
 from understudy.curator.till import Answer
+from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Identity, Measurement, Measurements
 from understudy.schema import Schema
 
@@ -44,7 +46,9 @@ def measure(
     amounts = split(amount, weights, len(cliques))
     plans: list[tuple[Clique, tuple[AxisMap, ...], Fraction, Cost]] = []
     for clique, axes, part in zip(cliques, chosen, amounts, strict=True):
-        sensitivity = marginal_sensitivity(axes, neighbours=room.neighbours, max_rows=room.max_rows)
+        if tuple(m.size for m in axes) != schema.sizes(clique):  # a sensitivity is that of the map which is applied
+            raise Refused(f"{', '.join(clique)}: its maps do not fit its columns. Nothing was spent")
+        sensitivity = _sensitivity(room, schema, clique, axes)
         scale = room.scale(part, sensitivity)
         plans.append((clique, axes, scale, price(room.law, scale, sensitivity, room.currency)))
     total = sum((cost for *_, cost in plans), Cost(room.currency, Fraction(0)))
@@ -66,6 +70,19 @@ def measure(
     )
 
 
+def _sensitivity(room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]) -> Sensitivity:
+    moved = marginal_sensitivity(axes, room.neighbours, max_rows=room.max_rows)
+    if room.neighbours is Neighbours.ADD_REMOVE or schema.zeros(clique) is None:
+        return moved
+    gone = marginal_sensitivity(axes, Neighbours.ADD_REMOVE, max_rows=room.max_rows)
+    return Sensitivity(
+        l1=max(moved.l1, gone.l1),
+        l2_squared=max(moved.l2_squared, gone.l2_squared),
+        l0=max(moved.l0, gone.l0),
+        linf=max(moved.linf, gone.linf),
+    )
+
+
 def _noisy(
     room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...], scale: Fraction, counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -74,7 +91,7 @@ def _noisy(
     for axis, map_ in enumerate(axes):
         if not isinstance(map_, Identity):
             exact = np.moveaxis(np.tensordot(map_.matrix(), exact, axes=(1, axis)), 0, axis)
-    noisy = room.noisy(np.ascontiguousarray(exact), scale)
+    noisy = np.asarray(room.noisy(np.asarray(exact, order="C"), scale))  # the total has no axis, and keeps none
     if zeros is not None and all(isinstance(m, Identity) for m in axes):
         noisy[zeros] = 0
     return noisy

@@ -1,8 +1,9 @@
 """Private quantiles of a bounded column, on its own lattice: the exponential mechanism over every lattice point between the bounds.
 
 Smith, "Privacy-preserving statistical estimation with optimal convergence rates", 2011. The score of a point c for the quantile α is
-−|(1 − α) · #{x < c} − α · #{x > c}|, whose sensitivity is max(α, 1 − α) per row added or removed, and 1 per row replaced; a row without a value
-counts nowhere. Points of equal score are drawn as one run weighted by its length, so the lattice may be long. Exact (noise/quantile.py).
+−|(1 − α) · #{x < c} − α · #{x > c}|, whose sensitivity is max(α, 1 − α) per row added or removed, and 1 per row replaced; a row without
+a value counts nowhere. Points of equal score are drawn as one run weighted by its length, so the lattice may be long. Exact
+(noise/quantile.py).
 """
 
 from __future__ import annotations
@@ -20,17 +21,30 @@ from understudy.errors import Refused
 from understudy.noise import quantile
 from understudy.schema import Lattice
 
+FINEST = 10**6
+"""Most parts a quantile may be divided into. Finer ones overflow with many rows, and whether they do would tell how many there are."""
+
 
 def quantiles(room: Room, column: Lattice, alphas: Sequence[Fraction], *, amount: Fraction) -> list[int]:
     """Lattice indices near each quantile, in rising order; the amount is split equally."""
     if column.low is None or column.high is None:
         remedy = "Add `min` and `max` to the schema, or let part of the budget find them: bounds: learn"
         raise Refused(f"{column.name}: a quantile needs bounds. {remedy}")
+    if not alphas or any(not isinstance(a, Fraction) or not 0 <= a <= 1 or a.denominator > FINEST for a in alphas):
+        raise Refused(
+            f"{column.name}: a quantile is an exact fraction from 0 to 1, in at most {FINEST:,} parts. Nothing was spent"
+        )
     low, high = column.low, column.high
     epsilon = choice_epsilon_for(amount / len(alphas), room.currency)
     one = price_choice(epsilon, room.currency)
     cost = Cost(room.currency, one.amount * len(alphas))
-    request = {"mechanism": "quantiles", "column": column.name, "alphas": list(alphas), "epsilon": epsilon, "range": [low, high]}
+    request = {
+        "mechanism": "quantiles",
+        "column": column.name,
+        "alphas": list(alphas),
+        "epsilon": epsilon,
+        "range": [low, high],
+    }
 
     def draw() -> Answer:
         values, counts = room.table.lattice(column.name)

@@ -23,7 +23,6 @@ from understudy.measurements import Clique
 from understudy.schema import Schema
 from understudy.tables import CANDIDATES, TEXT
 
-
 ASSUMED_VALUES = 20
 """Values that a list still to be learned is assumed to have."""
 

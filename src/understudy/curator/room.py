@@ -15,8 +15,8 @@ from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import default_law, scale_for
 from understudy.curator.till import Till
-from understudy.noise import draw
 from understudy.measurements import Clique
+from understudy.noise import draw
 from understudy.schema import Schema
 
 Draw = Callable[[Law, Fraction, tuple[int, ...]], NDArray[np.int64]]
@@ -79,8 +79,11 @@ class Room:
         return scale_for(self.law, amount, sensitivity, self.currency)
 
     def noisy(self, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
-        """Exact counts plus exact noise on every cell, the empty ones too. Counts are far below 2⁶²: their sum cannot wrap."""
-        return exact + self.draw(self.law, scale, exact.shape)
+        """Exact counts plus exact noise on every cell, the empty ones too. Counts are far below 2⁶²: their sum cannot wrap.
+
+        A scale of 0 is what `scale` gives for an answer on which all neighbours agree, such as the total under replace.
+        """
+        return exact + self.draw(self.law, scale, exact.shape) if scale else exact.copy()
 
     def unit_vector(self) -> Sensitivity:
         """How far one unit moves a histogram: `max_rows` rows that enter one cell each, and under replace leave another."""

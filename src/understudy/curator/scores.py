@@ -16,9 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.neighbours import Neighbours
+from understudy.errors import Refused
 
 GRID = 2**10
 """Estimates are rounded to multiples of 1/GRID rows."""
+
+LARGEST = 2.0**40
+"""Rows that an estimate may have. Larger ones could wrap a 64-bit integer around, and then no sensitivity would hold."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,16 @@ def to_grid(estimate: NDArray[np.float64]) -> NDArray[np.int64]:
     >>> to_grid(np.array([0.5, 1.0])).tolist()
     [512, 1024]
     """
-    return np.rint(np.asarray(estimate, np.float64) * GRID).astype(np.int64)
+    numbers = np.asarray(estimate, np.float64)
+    if not np.abs(numbers).sum() < LARGEST:  # also where one of them is no number
+        raise Refused(f"An estimate must be numbers that add up to less than {LARGEST:.0e} rows. Nothing was spent")
+    return np.rint(numbers * GRID).astype(np.int64)
 
 
 def l1_distance(counts: NDArray[np.int64], estimate: NDArray[np.int64]) -> int:
     """‖counts − estimate‖₁. One row more moves one cell by GRID, so the distance by at most GRID; a replaced row moves two."""
+    if counts.shape != estimate.shape:  # numpy would stretch one of them, and the sensitivity with it
+        raise Refused("An estimate has another shape than its marginal. No answer was given")
     return int(np.abs(counts * GRID - estimate).sum())
 
 

@@ -3,16 +3,16 @@
 Bun, Nissim, Stemmer, "Simultaneous private learning of multiple concepts", 2016. Noise is added to the non-empty cells; a cell shows if its
 noisy count exceeds T. What is shown is sorted, so its order tells nothing.
 
-Why it is private. A unit has at most m rows, so it brings into being cells of counts c₁ + c₂ + … ≤ m that its neighbour lacks. The chance that any
-of them shows is at most δ₀ = max over c of ⌊m/c⌋ · P(c + noise > T), because a cell of count c shows with P(noise > T − c) and there are
-at most ⌊m/c⌋ of them for the worst c. Cells that both neighbours have move by at most the histogram's sensitivity Δ.
+Why it is private. A unit has at most m rows, so it brings into being cells of counts c₁ + c₂ + … ≤ m that its neighbour lacks. The
+chance that any of them shows is at most δ₀ = max over c of ⌊m/c⌋ · P(c + noise > T), because a cell of count c shows with P(noise > T −
+c) and there are at most ⌊m/c⌋ of them for the worst c. Cells that both neighbours have move by at most the histogram's sensitivity Δ.
 
-  * Discrete Laplace, scale Δ₁/ε: (ε, δ₀)-private. In one direction, P[M(x) ∈ S] ≤ δ₀ + e^ε P[M(x') ∈ S]. In the other, S holds no new cell, and that
-    none shows has probability at least 1 − δ₀; a cell that only x' has uses up at least 1 of the L1 distance, so the common cells cost
-    at most e^(ε − 1/scale), and e^(ε − 1/scale) / (1 − δ₀) ≤ e^ε where δ₀ ≤ 1 − e^(−1/scale), which is checked.
-  * Gaussian laws: let M̃ be M with the cells of one side only never shown. M and M̃ differ by at most δ₀ in total variation on either side, and M̃ costs the
-    Gaussian price on the common cells. For the whole run, P[M(x) ∈ S] ≤ δ₀ + e^ε (P[M(x') ∈ S] + δ₀) + δ(run). So a charge of δ
-    buys δ₀ = δ / (1 + e^ε), with the run's own ε.
+  * Discrete Laplace, scale Δ₁/ε: (ε, δ₀)-private. In one direction, P[M(x) ∈ S] ≤ δ₀ + e^ε P[M(x') ∈ S]. In the other, S holds no new
+    cell, and that none shows has probability at least 1 − δ₀; a cell that only x' has uses up at least 1 of the L1 distance, so the
+    common cells cost at most e^(ε − 1/scale), and e^(ε − 1/scale) / (1 − δ₀) ≤ e^ε where δ₀ ≤ 1 − e^(−1/scale), which is checked.
+  * Gaussian laws: let M̃ be M with the cells of one side only never shown. M and M̃ differ by at most δ₀ in total variation on either
+    side, and M̃ costs the Gaussian price on the common cells. For the whole run, P[M(x) ∈ S] ≤ δ₀ + e^ε (P[M(x') ∈ S] + δ₀) + δ(run).
+    So a charge of δ buys δ₀ = δ / (1 + e^ε), with the run's own ε.
 
 Tails are proven upper bounds (noise/tails.py), not floats. Checked in tests/curator/test_stability.py.
 """
@@ -80,9 +80,11 @@ def labels(room: Room, column: str, *, amount: Fraction, delta: Fraction) -> tup
 
     def draw() -> Answer:
         names, counts = room.table.labels(column)
-        order = np.argsort(np.array(names, np.str_)) if names else np.zeros(0, np.int64)
-        noisy = room.noisy(counts[order], scale)
-        return {"labels": np.array(names, np.str_)[order][noisy > at], "counts": noisy[noisy > at]}
+        order = sorted(range(len(names)), key=names.__getitem__)
+        noisy = room.noisy(counts[np.array(order, np.intp)], scale)
+        passed = [names[i] for i, count in zip(order, noisy, strict=True) if count > at]
+        # The array is made of what shows alone: its width must not depend on a label that does not.
+        return {"labels": np.array(passed, np.str_), "counts": noisy[noisy > at]}
 
     answer = room.till.pay(request, cost, draw)
     shown = tuple(str(label) for label in answer["labels"])
@@ -114,11 +116,9 @@ def _plan(room: Room, amount: Fraction, delta: Fraction, why: str) -> tuple[Frac
     sensitivity = room.unit_vector()
     scale = room.scale(amount, sensitivity)
     paid = price(room.law, scale, sensitivity, room.currency)
-    if room.law is Law.DISCRETE_LAPLACE:
-        # δ₀ ≤ 1 − e^(−1/scale), by the bound 1 − e^(−x) ≥ x/(1 + x) for x > 0.
-        chance = min(delta, 1 / (1 + scale))
-    else:
-        chance = delta / (1 + _exp_up(room.epsilon))
+    # Laplace: δ₀ ≤ 1 − e^(−1/scale), by the bound 1 − e^(−x) ≥ x/(1 + x) for x > 0.
+    laplace = room.law is Law.DISCRETE_LAPLACE
+    chance = min(delta, 1 / (1 + scale)) if laplace else delta / (1 + _exp_up(room.epsilon))
     at = threshold(law=room.law, scale=scale, delta=chance, max_rows=room.max_rows)
     return scale, Cost(paid.currency, paid.amount, delta), at
 

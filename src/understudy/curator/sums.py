@@ -1,9 +1,9 @@
 """Sums and means of a clipped column, exact on its lattice.
 
-Why it is private. A row adds its lattice index, clipped to [low, high], minus a public origin; a row without a value adds nothing. So adding or
-removing one moves the sum by at most max(high − origin, origin − low, 0), replacing one by at most max of that and high − low. A unit
-has max_rows of them. The sum is a Python integer: it cannot wrap. The mean is two answers, a sum around the middle and a count, each paid
-for; nothing here divides by a private number of rows.
+Why it is private. A row adds its lattice index, clipped to [low, high], minus a public origin; a row without a value adds nothing. So
+adding or removing one moves the sum by at most max(high − origin, origin − low, 0), replacing one by at most max of that and high −
+low. A unit has max_rows of them. The sum is a Python integer: it cannot wrap. The mean is two answers, a sum around the middle and a
+count, each paid for; nothing here divides by a private number of rows.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def _bounds(column: Lattice) -> tuple[int, int]:
     return column.low, column.high
 
 
-def _pay(room: Room, column: str, exact: Callable[[], int], *, reach: int, origin: int, amount: Fraction, what: str) -> Sum:
+def _pay(
+    room: Room, column: str, exact: Callable[[], int], *, reach: int, origin: int, amount: Fraction, what: str
+) -> Sum:
     moves = Fraction(reach * room.max_rows)
     sensitivity = Sensitivity(l1=moves, l2_squared=moves * moves, l0=1, linf=moves)
     scale = room.scale(amount, sensitivity)

@@ -84,7 +84,7 @@ def fingerprint(array: NDArray[np.generic]) -> str:
 
 def _pack(answer: Answer) -> bytes:
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **answer)  # type: ignore[arg-type]
+    np.savez(buffer, allow_pickle=False, **answer)
     return buffer.getvalue()
 
 

@@ -1,7 +1,7 @@
 """The vote on types: what a column of a CSV file holds, decided by all its cells rather than by whether every one of them parses.
 
-Each cell votes for exactly one candidate, the most specific type it can be read as (`tables.CANDIDATES`). The noisy votes then elect the most specific
-type that nearly all non-empty cells support, so that one odd cell neither flips a type nor shows.
+Each cell votes for exactly one candidate, the most specific type it can be read as (`tables.CANDIDATES`). The noisy votes then elect
+the most specific type that nearly all non-empty cells support, so that one odd cell neither flips a type nor shows.
 
 Why it is private. A row has one cell in each of d columns, and each cell one vote: one row moves d counts by 1. A unit of m rows moves
 the votes by at most d·m in L1 and √d·m in L2; replaced, by twice and √2 times that. Every count is noised, the empty ones too.
@@ -26,8 +26,8 @@ from understudy.tables import CANDIDATES, EMPTY, TEXT, supports
 TOLERANCE = Fraction(1, 500)
 """Part of the non-empty cells that may be something else."""
 
-SIGMAS = 5
-"""Noise of this many standard deviations flips no election."""
+SIGMAS = 3
+"""Votes against a candidate that may be noise alone, in standard deviations of their sum."""
 
 
 def types(room: Room, columns: Sequence[Undeclared], *, amount: Fraction) -> list[Column]:
@@ -70,9 +70,22 @@ def elect(ballots: NDArray[np.int64], noise: float) -> str:
 
 
 def _typed(column: Undeclared, elected: str) -> Column:
-    known = {"name": column.name, "role": column.role, "nullable": column.nullable, "missing": column.missing, "use": column.use}
+    known = {
+        "name": column.name,
+        "role": column.role,
+        "nullable": column.nullable,
+        "missing": column.missing,
+        "use": column.use,
+    }
     common = {**known, "dtype": column.dtype, "note": column.note, "learned": (*column.learned, "type")}
     if elected.startswith("decimal"):
         return Real(**common, step=Fraction(1, 10 ** int(elected.removeprefix("decimal"))))  # type: ignore[arg-type]
-    kinds: dict[str, type[Column]] = {"boolean": Boolean, "integer": Integer, "real": Real, "date": Date, "datetime": Datetime, "time": Time}
+    kinds: dict[str, type[Column]] = {
+        "boolean": Boolean,
+        "integer": Integer,
+        "real": Real,
+        "date": Date,
+        "datetime": Datetime,
+        "time": Time,
+    }
     return kinds.get(elected, Categorical)(**common)  # type: ignore[arg-type]

@@ -60,7 +60,9 @@ class Window:
         """The cells of a large marginal that are safely above zero."""
         return self._ask["sparse"](clique, share=share)  # type: ignore[return-value]
 
-    def errors(self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int) -> dict[Clique, Distance]:
+    def errors(
+        self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
+    ) -> dict[Clique, Distance]:
         """Noisy L1 distances between the true marginals and estimates of them."""
         return self._ask["errors"](estimates, share=share)  # type: ignore[return-value]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from understudy.errors import TableError
-from understudy.schema import Column, Schema, load_schema
+from understudy.schema import Column, Identifier, Schema, Undeclared, load_schema
 from understudy.schema.declaration import guess_identifier
 from understudy.schema.declared import column_of_type
-from understudy.schema import Identifier, Undeclared
 from understudy.tables import Source, open_table
 
 
@@ -20,7 +19,8 @@ def open_source(data: object) -> Source:
 def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
     """The schema given, checked against the table's header; without one, what the table itself declares.
 
-    Types that a Parquet file or a frame states are taken as public. A CSV file states none: its columns stay undeclared and a paid vote decides.
+    Types that a Parquet file or a frame states are taken as public. A CSV file states none: its columns stay undeclared and a paid vote
+    decides.
     """
     if schema is None:
         return Schema(columns=tuple(_undescribed(source, name) for name in source.names))

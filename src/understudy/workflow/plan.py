@@ -18,6 +18,7 @@ from understudy.schema import Categorical, Column, Schema, Undeclared, load_sche
 from understudy.synthesizers import Synthesizer, make, silent
 from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_early
 
+
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """One marginal a run would measure: its cells, the standard deviation of the noise on each, and its share of the run."""
@@ -33,6 +34,11 @@ class Plan:
     """What a run would do.
 
     `expected` of a marginal is the total variation distance that noise alone is expected to cause, known once the number of rows is.
+
+    >>> from understudy.schema import Boolean
+    >>> made = plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000)
+    >>> made.cells, f"{made.expected(made.marginals[0]):.3f}"
+    (3, '0.007')
     """
 
     synthesizer: str
@@ -84,10 +90,15 @@ def plan(
     filter = filter_for(budget, described, method, Currency(currency) if currency else None)
     refuse_early(described, method, filter)
     custody = rehearse(described, filter, epsilon=budget.epsilon, neighbours=Neighbours(neighbours))
-    measured = perform(custody, method, silent) if method.spends else None
+    measured = perform(custody, method, silent) if method.reads_rows else None
     spent = sum((cost.amount for asked, cost in custody.charges if asked not in {"marginals", "cells"}), Fraction(0))
     marginals = tuple(
-        Asked(clique=m.clique, cells=prod(m.values.shape), deviation=deviation(m.law, m.scale), share=m.cost.amount / filter.total)
+        Asked(
+            clique=m.clique,
+            cells=prod(m.values.shape),
+            deviation=deviation(m.law, m.scale),
+            share=m.cost.amount / filter.total,
+        )
         for m in measured or ()
     )
     known_rows = rows if rows is not None else described.rows

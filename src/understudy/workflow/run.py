@@ -1,6 +1,7 @@
 """A run, from rows to release: reserve, discover, measure, estimate, release.
 
-Everything that can be refused is refused before the ledger is touched. Once the run's whole (ε, δ) is reserved it stays spent, whatever happens.
+Everything that can be refused is refused before the ledger is touched. Once the run's whole (ε, δ) is reserved it stays spent, whatever
+happens.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window, needs_delta
 from understudy.errors import Refused
-from understudy.releases import Guarantee, Release, Statement, Step
 from understudy.measurements import Measurements
+from understudy.releases import Guarantee, Release, Statement, Step
+from understudy.releases.frames import KINDS
 from understudy.schema import Schema, load_schema
 from understudy.schema.declaration import declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
@@ -50,18 +52,30 @@ def synthesize(
     currency: Currency | str | None = None,
     analyst: str = "",
     resume: str | None = None,
+    run_id: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Release:
     """Release a differentially private stand-in for a table.
 
-    `data` is a CSV or Parquet path, or a pandas, polars, pyarrow or DuckDB frame. Without a `schema`, types, values and bounds are learned inside
-    the budget. The whole (ε, δ) is charged to the ledger before any noise is drawn; without one, an uncapped `<file>.ledger` records
-    the running total. `seed` seeds the sampling of synthetic rows, never the noise. `resume` takes up a run that was cut off.
+    `data` is a CSV or Parquet path, or a pandas, polars, pyarrow or DuckDB frame. Without a `schema`, types, values and bounds are
+    learned inside the budget. The whole (ε, δ) is charged to the ledger before any noise is drawn; without one, an uncapped
+    `<file>.ledger` records the running total. `seed` seeds the sampling of synthetic rows, never the noise. `resume` takes up a run
+    that was cut off.
+
+    >>> import tempfile
+    >>> from understudy.schema import Boolean
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     people = Path(folder, "people.csv")
+    ...     _ = people.write_text("smoker\\n" + "yes\\n" * 300 + "no\\n" * 700)
+    ...     declared = Schema(columns=(Boolean(name="smoker"),))
+    ...     release = synthesize(people, declared, epsilon=1)
+    >>> release.guarantee.sentence()
+    'Private with ε = 1, δ = 1e-9 for adding or removing one row.'
     """
     method = synthesizer if isinstance(synthesizer, Synthesizer) else make(synthesizer)
     rng = np.random.default_rng(seed)
-    if not method.spends:
+    if not method.reads_rows:
         return _without_rows(data, schema, method, rng, progress)
     relation = Neighbours(neighbours)
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
@@ -71,7 +85,7 @@ def synthesize(
     refuse_early(described, method, filter)
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
         if resume is None:
-            run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst)
+            run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)
         else:
             run = book.resume(resume)
             budget, filter = run.budget, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
@@ -97,7 +111,7 @@ def synthesize(
         model=model,
         statement=_statement(custody, budget, filter, dataset=book.dataset, head=head, run=run.id),
         synthesizer=method.name,
-        frame=source.kind,
+        frame=_frame_kind(source),
     )
 
 
@@ -107,7 +121,7 @@ def perform(custody: Custody, method: Synthesizer, progress: Progress) -> Measur
     schema = custody.discover(share=DISCOVERY_SHARE, delta=discovery_delta, progress=progress)
     custody.hand_over()
     progress("measuring", 0.0)
-    measurements = method.measure(Window(custody), Workload.triples(schema), progress)
+    measurements = method.measure(Window(custody), Workload.of_order(schema), progress)
     progress("measuring", 1.0)
     return measurements
 
@@ -129,13 +143,17 @@ def open_ledger(
 def filter_for(budget: Budget, schema: Schema, method: Synthesizer, currency: Currency | None) -> Filter:
     """What the run may spend; part of δ is set aside where thresholds are needed."""
     thresholds = needs_delta(schema) or method.needs_delta
-    return Filter.of(budget, currency=currency, threshold_delta=budget.delta * THRESHOLD_SHARE if thresholds else Fraction(0))
+    return Filter.of(
+        budget, currency=currency, threshold_delta=budget.delta * THRESHOLD_SHARE if thresholds else Fraction(0)
+    )
 
 
 def refuse_early(schema: Schema, method: Synthesizer, filter: Filter) -> None:
     """Everything that can be known to fail fails here, before anything is spent."""
     if len(schema) == 0:
-        raise Refused("No column is left to release: all are identifiers, text or left out. Change the schema. Nothing was spent")
+        raise Refused(
+            "No column is left to release: all are identifiers, text or left out. Change the schema. Nothing was spent"
+        )
     if needs_delta(schema) and filter.delta <= 0:
         raise Refused(
             "Values that nobody declared have to be learned, and that cannot be done with δ = 0."
@@ -149,11 +167,15 @@ def _without_rows(
 ) -> Release:
     """A release for which no row is read: only the schema."""
     if schema is None:
-        raise Refused(f"{method.name} reads no rows, so it needs a schema that says everything: pass one. Nothing was spent")
+        raise Refused(
+            f"{method.name} reads no rows, so it needs a schema that says everything: pass one. Nothing was spent"
+        )
     described = schema if isinstance(schema, Schema) else load_schema(schema)
     if not described.closed:
         name = next(n for n in described if not described[n].closed)
-        raise Refused(f"{name}: {method.name} reads no rows, so the schema must declare this column's domain. Nothing was spent")
+        raise Refused(
+            f"{name}: {method.name} reads no rows, so the schema must declare this column's domain. Nothing was spent"
+        )
     method.check(described, delta=Fraction(0))
     progress("fitting", 1.0)
     return Release(
@@ -163,7 +185,7 @@ def _without_rows(
         model=method.estimate(described, Measurements(), rng),
         statement=Statement(),
         synthesizer=method.name,
-        frame=open_source(data).kind,
+        frame=_frame_kind(open_source(data)),
     )
 
 
@@ -195,3 +217,8 @@ def _statement(custody: Custody, budget: Budget, filter: Filter, *, dataset: str
         run=run,
         day=datetime.now(UTC).date(),
     )
+
+
+def _frame_kind(source: Source) -> str | None:
+    """The kind of frame that came in, to give the same back; a file has none."""
+    return source.kind if source.kind in KINDS else None

@@ -1,0 +1,118 @@
+"""The curator's primitives written out in plain Python over a list of rows: slow, obvious, and the measure of the real tables."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime, time
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.schema import Categorical, Lattice, Schema
+from understudy.schema.cell import plain
+from understudy.tables import CANDIDATES
+
+Row = Mapping[str, object]
+
+
+def vote_of(cell: object) -> str:
+    """The most specific type that a cell of text can be read as."""
+    text = "" if cell is None else str(cell).strip()
+    if not text:
+        return "empty"
+    if text in ("0", "1"):
+        return "bit"
+    if text.lower() in ("true", "false", "yes", "no", "t", "f", "y", "n"):
+        return "boolean"
+    if re.fullmatch(r"[+-]?(0|[1-9]\d{0,17})", text):
+        return "integer"
+    if decimal := re.fullmatch(r"[+-]?(?:0|[1-9]\d{0,14})?\.(\d{1,6})", text):
+        return f"decimal{len(decimal[1])}"
+    for kind, read in (
+        ("date", date.fromisoformat),
+        ("time", time.fromisoformat),
+        ("datetime", datetime.fromisoformat),
+    ):
+        try:
+            read(text)
+        except ValueError:
+            continue
+        return kind
+    return "text"
+
+
+class Listed:
+    """Rows in a list."""
+
+    def __init__(self, rows: Sequence[Row], schema: Schema) -> None:
+        self._rows, self._schema = list(rows), schema
+
+    def rows(self) -> int:
+        return len(self._rows)
+
+    def _cells(self, clique: Sequence[str]) -> Counter[tuple[int, ...]]:
+        codecs = self._schema.codecs
+        return Counter(tuple(codecs[name].code(row[name]) for name in clique) for row in self._rows)
+
+    def counts(self, cliques: Sequence[tuple[str, ...]]) -> list[NDArray[np.int64]]:
+        tables = []
+        for clique in cliques:
+            sizes, cells = self._schema.sizes(clique), self._cells(clique)
+            dense = np.zeros(sizes, np.int64)
+            for cell in product(*map(range, sizes)):
+                dense[cell] = cells[cell]
+            tables.append(dense)
+        return tables
+
+    def sparse_counts(self, clique: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        cells = sorted(self._cells(clique).items())
+        codes = np.array([cell for cell, _ in cells], np.int64).reshape(-1, len(clique))
+        return codes, np.array([n for _, n in cells], np.int64)
+
+    def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
+        described = self._schema[column]
+        assert isinstance(described, Categorical)
+        seen = Counter(str(v) for row in self._rows if (v := row[column]) not in (None, "", *described.missing))
+        return list(seen), np.array(list(seen.values()), np.int64)
+
+    def _indices(self, column: str) -> list[int]:
+        described = self._schema[column]
+        assert isinstance(described, Lattice)
+        found = []
+        for row in self._rows:
+            cell = plain(row[column])
+            with suppress(ValueError):
+                found.append(described.index_of(described.parse(cell) if isinstance(cell, str) else cell))
+        return found
+
+    def lattice(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        seen = sorted(Counter(self._indices(column)).items())
+        return np.array([i for i, _ in seen], np.int64), np.array([n for _, n in seen], np.int64)
+
+    def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
+        counts = np.zeros(len(edges) - 1, np.int64)
+        for index in self._indices(column):
+            if edges[0] <= index < edges[-1]:
+                counts[bisect_right(edges, index) - 1] += 1
+        return counts
+
+    def sum(self, column: str, low: int, high: int) -> int:
+        return sum(min(max(i, low), high) for i in self._indices(column))
+
+    def count_valid(self, column: str) -> int:
+        return len(self._indices(column))
+
+    def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        ballots = np.zeros((len(columns), len(CANDIDATES)), np.int64)
+        for row in self._rows:
+            for i, name in enumerate(columns):
+                ballots[i, CANDIDATES.index(vote_of(row[name]))] += 1
+        return ballots
+
+    def described(self, schema: Schema) -> Listed:
+        return Listed(self._rows, schema)

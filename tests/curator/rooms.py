@@ -1,0 +1,79 @@
+"""Rooms for tests: real prices and filters, a practice run instead of a ledger, and the noise a test asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curator.listed import Listed
+from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.filter import Filter
+from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Room, Till
+from understudy.noise import draw
+from understudy.schema import Schema
+
+Row = Mapping[str, object]
+
+
+class Practice:
+    """A run that remembers nothing, so that a mechanism alone can be looked at."""
+
+    def answer(self, step: int, digest: str) -> bytes | None:
+        return None
+
+    def charge(self, step: int, cost: Cost, digest: str) -> None:
+        pass
+
+    def store(self, step: int, digest: str, payload: bytes) -> None:
+        pass
+
+
+def no_noise(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Shows what a mechanism computes before noise: the only way to brute-force a sensitivity."""
+    return np.zeros(shape, np.int64)
+
+
+def room_of(
+    rows: Sequence[Row],
+    schema: Schema,
+    *,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    currency: Currency = Currency.GDP,
+    epsilon: object = 1,
+    delta: object = "1e-6",
+    noise: object = draw,
+) -> Room:
+    """A room around a list of rows."""
+    budget = Budget.of(epsilon, delta)
+    half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
+    return Room(
+        table=Listed(rows, schema),
+        till=Till(Practice(), Filter.of(budget, currency=currency, threshold_delta=half)),
+        neighbours=neighbours,
+        currency=currency,
+        epsilon=budget.epsilon,
+        max_rows=schema.unit.max_rows,
+        draw=noise,
+    )
+
+
+def neighbouring(universe: Sequence[Row], most: int, neighbours: Neighbours) -> Iterator[tuple[list[Row], list[Row]]]:
+    """Every dataset of at most `most` rows with every neighbour that one row makes."""
+    for n in range(most):
+        for rows in combinations_with_replacement(range(len(universe)), n):
+            dataset = [universe[i] for i in rows]
+            if neighbours is Neighbours.ADD_REMOVE:
+                for extra in universe:
+                    yield dataset, [*dataset, extra]
+            else:
+                for extra in universe:
+                    for other in universe:
+                        if extra is not other:
+                            yield [*dataset, extra], [*dataset, other]

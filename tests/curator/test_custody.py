@@ -1,0 +1,102 @@
+"""Custody and its window: shares, what is public, and what cannot be reached."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from curator.rooms import room_of
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Custody, Window
+from understudy.errors import BudgetExceeded, Refused
+from understudy.schema import Boolean, Identifier, Integer, Schema, Unit
+
+SCHEMA = Schema(columns=(Boolean(name="smoker"), Integer(name="age", min=0, max=99)))
+ROWS = [{"smoker": bool(i % 3 == 0), "age": i % 100} for i in range(1000)]
+
+
+def custody(**options) -> Custody:
+    return Custody(room_of(ROWS, SCHEMA, **options), SCHEMA)
+
+
+def test_shares_are_parts_of_what_was_handed_over():
+    asked = custody()
+    asked.measure([("smoker",)], share=Fraction(1, 2))
+    asked.hand_over()
+    asked.measure([("age",)], share=Fraction(1, 4))
+    assert Fraction(74, 100) < asked.left < Fraction(76, 100)
+    asked.measure([("age",)], share=asked.left)
+    assert asked.left < Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("share", [0, -1, 2, 0.5, Fraction(3, 2)])
+def test_a_share_that_is_none_is_refused(share):
+    asked = custody()
+    with pytest.raises(Refused, match="Nothing was spent"):
+        asked.measure([("age",)], share=share)
+    assert asked.left == 1
+
+
+def test_more_than_is_left_is_refused_and_free():
+    asked = custody()
+    asked.measure([("age",)], share=Fraction(2, 3))
+    left = asked.left
+    with pytest.raises(BudgetExceeded, match="Nothing was spent"):
+        asked.measure([("age",)], share=Fraction(2, 3))
+    assert asked.left == left
+
+
+def test_the_number_of_rows_is_public_only_where_neighbours_agree_on_it():
+    assert custody().rows is None
+    assert custody(neighbours=Neighbours.REPLACE).rows == 1000
+    units = Schema(columns=(Identifier(name="id"), *SCHEMA.columns), unit=Unit(id="id", max_rows=2))
+    by_unit = Custody(room_of(ROWS, units, neighbours=Neighbours.REPLACE), units)
+    assert by_unit.rows is None
+
+
+def test_under_replace_the_public_total_is_exact_and_free():
+    asked = custody(neighbours=Neighbours.REPLACE)
+    total = asked.measure([()], share=1)[0]
+    assert int(total.values) == 1000
+    assert asked.left == 1
+
+
+def test_counts_sums_means_and_quantiles_are_asked_by_share():
+    asked = custody(epsilon=20)
+    assert abs(int(asked.count(share=Fraction(1, 5)).values) - 1000) < 50
+    assert abs(asked.sum("age", share=Fraction(1, 5)).value - sum(r["age"] for r in ROWS)) < 5000
+    assert abs(float(asked.mean("age", share=Fraction(1, 5)).index) - 49.5) < 5
+    assert abs(asked.quantiles("age", [Fraction(1, 2)], share=Fraction(1, 5))[0] - 50) < 10
+    with pytest.raises(Refused, match="smoker"):
+        asked.sum("smoker", share=Fraction(1, 5))
+
+
+def test_an_estimate_of_another_shape_is_refused_and_free():
+    asked = custody()
+    for ask in (asked.choose, asked.errors):
+        with pytest.raises(Refused, match="Nothing was spent"):
+            ask({("smoker",): np.zeros((3, 1))}, share=Fraction(1, 2))
+    assert asked.left == 1
+
+
+def test_the_window_asks_the_same_and_shows_nothing_else():
+    window = Window(custody())
+    assert [m.clique for m in window.measure([("age",)], share=Fraction(1, 3))] == [("age",)]
+    assert window.choose({("age",): np.zeros(SCHEMA.sizes(("age",)))}, share=Fraction(1, 3)) == ("age",)
+    assert set(window.errors({("smoker",): np.zeros(3)}, share=Fraction(1, 6))) == {("smoker",)}
+    public = {name for name in dir(window) if not name.startswith("_")}
+    assert public == {
+        "schema",
+        "neighbours",
+        "currency",
+        "known",
+        "rows",
+        "left",
+        "measure",
+        "sparse",
+        "errors",
+        "choose",
+    }
+    assert not hasattr(window, "__dict__")

@@ -1,0 +1,121 @@
+"""Marginals: sensitivity by brute force, noise on every cell, prices that add up."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from curator.listed import Listed
+from curator.rooms import neighbouring, no_noise, room_of
+from understudy.accounting.cost import Currency
+from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.sensitivity import marginal_sensitivity
+from understudy.curator.marginals import measure
+from understudy.measurements import Centring, Identity, Partition
+from understudy.schema import Boolean, Categorical, Schema, parse_predicate
+
+SCHEMA = Schema(
+    columns=(
+        Categorical(name="colour", values=("red", "green", "blue"), nullable=False),
+        Boolean(name="smoker", nullable=False),
+    )
+)
+UNIVERSE = [{"colour": c, "smoker": s} for c in ("red", "green", "blue") for s in (False, True)]
+PAIR = ("colour", "smoker")
+MAPS = {
+    "counts": (Identity(3), Identity(2)),
+    "coarse": (Partition((0, 0, 1)), Identity(2)),
+    "centred": (Centring(3), Centring(2)),
+    "mixed": (Centring(3), Partition((0, 0))),
+}
+
+
+def exact(rows, maps):
+    room = room_of(rows, SCHEMA, noise=no_noise)
+    return measure(room, SCHEMA, [PAIR], amount=room.till.left, maps=[maps])[0].values
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("maps", MAPS.values(), ids=MAPS)
+def test_no_neighbour_moves_a_marginal_by_more_than_its_price_assumes(maps, relation):
+    """Linear answers: the move depends only on which rows differ, so datasets of up to 2 rows (and all pairs of rows) are all there is."""
+    claim = marginal_sensitivity(maps, relation)
+    reached = [Fraction(0), Fraction(0)]
+    for here, there in neighbouring(UNIVERSE, 3, relation):
+        moved = (exact(there, maps) - exact(here, maps)).ravel()
+        reached = [max(reached[0], Fraction(int(np.abs(moved).sum()))), max(reached[1], Fraction(int(moved @ moved)))]
+    assert reached == [claim.l1, claim.l2_squared]
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_every_dataset_of_six_rows_stays_within_the_claim(relation):
+    claim = marginal_sensitivity(MAPS["counts"], relation)
+    tables = {}
+    universe = UNIVERSE[:3]
+    for here, there in neighbouring(universe, 6, relation):
+        for rows in (here, there):
+            key = tuple(sorted(str(r) for r in rows))
+            if key not in tables:
+                tables[key] = Listed(rows, SCHEMA).counts([PAIR])[0]
+        moved = tables[tuple(sorted(map(str, here)))] - tables[tuple(sorted(map(str, there)))]
+        assert np.abs(moved).sum() <= claim.l1
+        assert (moved**2).sum() <= claim.l2_squared
+
+
+@pytest.mark.parametrize("currency", Currency)
+def test_the_price_is_paid_and_never_exceeded(currency):
+    room = room_of(UNIVERSE, SCHEMA, currency=currency)
+    before = room.till.left
+    measured = measure(room, SCHEMA, [("colour",), PAIR, ()], amount=before / 3, weights=[1, 2, 1])
+    paid = before - room.till.left
+    assert paid == sum((m.cost.amount for m in measured), Fraction(0))
+    assert before / 3 * Fraction(999, 1000) <= paid <= before / 3
+
+
+@pytest.mark.parametrize("currency", Currency)
+def test_every_cell_is_noised_the_empty_ones_too(currency):
+    """All rows sit in one cell. Noise must look the same on the others: its spread is compared cell by cell at 1e-6."""
+    room = room_of([UNIVERSE[0]] * 5, SCHEMA, currency=currency, epsilon=2500 if currency is Currency.PURE else 100)
+    repeats, share = 4000, room.till.left / 5000
+    noise = np.array([measure(room, SCHEMA, [PAIR], amount=share)[0].values for _ in range(repeats)])
+    noise[:, 0, 0] -= 5
+    spread = noise.reshape(repeats, -1).var(axis=0, ddof=1)
+    low, high = stats.chi2.ppf([1e-7, 1 - 1e-7], repeats - 1) / (repeats - 1)
+    wide = 1.25  # the laws are not normal: their kurtosis widens the interval
+    assert (spread > 0).all()
+    assert spread.max() / spread.min() < (high * wide) / (low / wide)
+
+
+def test_structural_zeros_get_neither_noise_nor_rows():
+    schema = Schema(columns=SCHEMA.columns, impossible=(parse_predicate("colour = 'red' and smoker = true"),))
+    room = room_of([{"colour": "red", "smoker": True}] * 100, schema)
+    values = measure(room, schema, [PAIR], amount=room.till.left)[0].values
+    assert values[0, 1] == 0
+    assert (np.delete(values.ravel(), 1) != 0).any()
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_a_row_that_moves_into_a_structural_zero_is_paid_for(relation):
+    """Under replace a row may leave a counted cell for one that is not counted: even a single coarse bin then moves."""
+    schema = Schema(columns=SCHEMA.columns, impossible=(parse_predicate("colour = 'red' and smoker = true"),))
+    maps = (Partition((0, 0, 0)), Partition((0, 0)))
+    values, scales = [], []
+    for row in UNIVERSE[:2]:
+        room = room_of([row], schema, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
+        found = measure(room, schema, [PAIR], amount=Fraction(1), maps=[maps])[0]
+        values.append(int(found.values.sum()))
+        scales.append(found.scale)
+    assert abs(values[0] - values[1]) == 1 <= scales[0]
+
+
+def test_the_law_follows_the_currency():
+    laws = {c: measure(room_of([], SCHEMA, currency=c), SCHEMA, [()], amount=Fraction(1, 100))[0].law for c in Currency}
+    assert laws == {
+        Currency.PURE: Law.DISCRETE_LAPLACE,
+        Currency.GDP: Law.ROUNDED_GAUSSIAN,
+        Currency.ZCDP: Law.DISCRETE_GAUSSIAN,
+    }

@@ -1,0 +1,84 @@
+"""Charge, draw, store, answer: in that order, whatever goes wrong."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.ledger import Ledger
+from understudy.curator import Till
+from understudy.errors import BudgetExceeded, LedgerError
+
+QUESTION = {"mechanism": "test", "what": 1}
+HALF = Cost(Currency.PURE, Fraction(1, 2))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path):
+    with Ledger.create(tmp_path / "people.ledger", dataset="people", cap=Budget.of(3)) as book:
+        yield book
+
+
+def till_of(run) -> Till:
+    from dataclasses import replace
+
+    return Till(run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0)))
+
+
+def test_the_charge_is_on_disk_before_the_draw(ledger: Ledger):
+    run = ledger.reserve(Budget.of(1, 0), event="test")
+    seen = []
+
+    def draw():
+        with Ledger.open(ledger.path) as other:  # another process would see the same
+            seen.extend(e.kind for e in other.entries())
+        return {"x": np.array([1])}
+
+    till_of(run).pay(QUESTION, HALF, draw)
+    assert seen == ["open", "reserve", "charge"]
+    assert [e.kind for e in ledger.entries()] == ["open", "reserve", "charge", "answer"]
+
+
+def test_a_refused_question_draws_nothing_and_costs_nothing(ledger: Ledger):
+    run = ledger.reserve(Budget.of(1, 0), event="test")
+    till = till_of(run)
+    drawn = []
+    with pytest.raises(BudgetExceeded):
+        till.pay(QUESTION, Cost(Currency.PURE, Fraction(2)), lambda: drawn.append(1) or {})
+    assert drawn == []
+    assert till.left == 1
+    assert [e.kind for e in ledger.entries()] == ["open", "reserve"]
+
+
+def test_only_resuming_the_same_run_replays_an_answer(ledger: Ledger):
+    run = ledger.reserve(Budget.of(1, 0), event="test")
+    first = till_of(run).pay(QUESTION, HALF, lambda: {"x": np.array([41])})
+    again = till_of(ledger.resume(run.id)).pay(QUESTION, HALF, lambda: {"x": np.array([42])})
+    assert first["x"] == again["x"] == 41
+    new = till_of(ledger.reserve(Budget.of(1, 0), event="test")).pay(QUESTION, HALF, lambda: {"x": np.array([43])})
+    assert new["x"] == 43
+
+
+def test_another_question_at_the_same_step_is_refused(ledger: Ledger):
+    run = ledger.reserve(Budget.of(1, 0), event="test")
+    till_of(run).pay(QUESTION, HALF, lambda: {"x": np.array([41])})
+    with pytest.raises(LedgerError):
+        till_of(ledger.resume(run.id)).pay({"mechanism": "test", "what": 2}, HALF, lambda: {"x": np.array([42])})
+
+
+def test_a_draw_that_fails_stays_spent(ledger: Ledger):
+    run = ledger.reserve(Budget.of(1, 0), event="test")
+
+    def broken():
+        raise OSError("disk gone")
+
+    with pytest.raises(OSError):
+        till_of(run).pay(QUESTION, Cost(Currency.PURE, Fraction(3, 4)), broken)
+    assert ledger.resume(run.id).filter.left == Fraction(1, 4)
+    with pytest.raises(BudgetExceeded):
+        till_of(ledger.resume(run.id)).pay(QUESTION, Cost(Currency.PURE, Fraction(3, 4)), lambda: {"x": np.array([1])})
