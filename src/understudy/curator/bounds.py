@@ -1,21 +1,23 @@
 """Private bounds: where a column's values lie, without its smallest or largest value ever being looked up.
 
 Two noisy histograms on public grids. The first counts lattice indices by sign and number of binary digits, which fits every column
-there is; the range of bins that stand out of the noise is cut into equal pieces by the second, whose outer bins that stand out become
-the bounds. What lies outside is clipped. Rare extremes do not stand out, so they do not show: that is the point.
+there is. The second cuts the outermost two bins that stand out of the noise into pieces, and drops the outer pieces whose sum does not.
+What lies outside is clipped. Rare extremes do not stand out, so they do not show: that is the point.
 
 Why it is private. Each row lies in at most one bin of each histogram, so one unit moves each by at most the sensitivity of a histogram; the
-two prices add up. The grids are public, the second being chosen from the first's noisy answer. All 126 (or 64) bins are noised.
+two prices add up. The grids are public, the second being chosen from the first's noisy answer. Every bin is noised, the empty ones too.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
+from understudy.accounting.preview import deviation
 from understudy.accounting.pricing import price
 from understudy.curator.room import Room
 from understudy.noise.tails import tails
@@ -23,11 +25,14 @@ from understudy.noise.tails import tails
 MAGNITUDES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))
 """Edges of the first histogram: zero, and every sign and number of binary digits a lattice index can have."""
 
-PIECES = 64
-"""Bins of the second histogram."""
+PIECES = 32
+"""Pieces into which the second histogram cuts an outermost bin of the first."""
 
 FALSE_ALARM = Fraction(1, 1000)
-"""Chance that an empty bin anywhere in a histogram stands out of the noise."""
+"""Chance that an empty bin anywhere in the first histogram stands out of the noise."""
+
+SIGMAS = 3
+"""Standard deviations by which the sum of outer pieces must exceed zero to be kept."""
 
 NOWHERE = (0, 1)
 """The bounds of a column in which nothing stands out."""
@@ -35,21 +40,23 @@ NOWHERE = (0, 1)
 
 def bounds(room: Room, column: str, *, amount: Fraction) -> tuple[int, int]:
     """Lattice indices between which nearly all of a column's values lie."""
-    magnitudes = _histogram(room, column, MAGNITUDES, amount / 2)
-    coarse = _outer(magnitudes, MAGNITUDES)
-    if coarse is None:
+    counts, scale = _histogram(room, column, MAGNITUDES, amount / 2)
+    occupied = np.flatnonzero(counts > standing_out(room.law, scale, cells=len(counts)))
+    if occupied.size == 0:
         _histogram(room, column, tuple(range(PIECES + 1)), amount / 2)  # the same price whatever the rows say
         return NOWHERE
-    low, high = coarse
-    width = high - low + 1
-    pieces = min(PIECES, width)
-    edges = tuple(low + width * i // pieces for i in range(pieces + 1))
-    fine = _histogram(room, column, edges, amount / 2)
-    return _outer(fine, edges) or coarse
+    first, last = int(occupied[0]), int(occupied[-1])
+    lower, upper = _pieces(MAGNITUDES[first], MAGNITUDES[first + 1]), _pieces(MAGNITUDES[last], MAGNITUDES[last + 1])
+    edges = tuple(dict.fromkeys(lower + upper))
+    fine, scale = _histogram(room, column, edges, amount / 2)
+    noise = deviation(room.law, scale)
+    low = edges[min(_outer(fine, noise), len(lower) - 2)]
+    high = edges[-1 - min(_outer(fine[::-1], noise), len(upper) - 2)] - 1
+    return low, max(low, high)
 
 
-def _histogram(room: Room, column: str, edges: tuple[int, ...], amount: Fraction) -> NDArray[np.bool_]:
-    """Which bins stand out of the noise."""
+def _histogram(room: Room, column: str, edges: tuple[int, ...], amount: Fraction) -> tuple[NDArray[np.int64], Fraction]:
+    """Noisy counts of a column's lattice indices by bin, and the scale of the noise."""
     sensitivity = room.unit_vector()
     scale = room.scale(amount, sensitivity)
     request = {"mechanism": "bounds", "column": column, "law": room.law, "scale": scale, "edges": edges}
@@ -58,8 +65,7 @@ def _histogram(room: Room, column: str, edges: tuple[int, ...], amount: Fraction
         price(room.law, scale, sensitivity, room.currency),
         lambda: {"counts": room.noisy(room.table.lattice_counts(column, edges), scale)},
     )
-    counts: NDArray[np.int64] = answer["counts"].astype(np.int64)
-    return counts > standing_out(room.law, scale, cells=len(counts))
+    return answer["counts"].astype(np.int64), scale
 
 
 def standing_out(law: Law, scale: Fraction, *, cells: int) -> int:
@@ -70,8 +76,16 @@ def standing_out(law: Law, scale: Fraction, *, cells: int) -> int:
     return at
 
 
-def _outer(occupied: NDArray[np.bool_], edges: tuple[int, ...]) -> tuple[int, int] | None:
-    if not occupied.any():
-        return None
-    first, last = int(np.argmax(occupied)), len(occupied) - 1 - int(np.argmax(occupied[::-1]))
-    return edges[first], edges[last + 1] - 1
+def _pieces(low: int, end: int) -> tuple[int, ...]:
+    """Edges that cut low ≤ x < end into equal pieces, as many as there are values at most."""
+    width = end - low
+    pieces = min(PIECES, width)
+    return tuple(low + width * i // pieces for i in range(pieces + 1))
+
+
+def _outer(counts: NDArray[np.int64], noise: float) -> int:
+    """How many outer pieces to drop: as many as can be before their sum stands out."""
+    for kept, total in enumerate(np.cumsum(counts)):
+        if total > SIGMAS * noise * sqrt(kept + 1):
+            return kept
+    return len(counts)

@@ -160,7 +160,9 @@ class Custody:
         """Refuse before anything is paid what a score would refuse after."""
         for clique, estimate in estimates.items():
             if np.shape(estimate) != self._schema.sizes(clique):
-                raise Refused(f"The estimate of {', '.join(clique)} has another shape than its marginal. Nothing was spent")
+                raise Refused(
+                    f"The estimate of {', '.join(clique)} has another shape than its marginal. Nothing was spent"
+                )
 
     def _lattice(self, column: str) -> Lattice:
         found = self._schema[column]

@@ -20,8 +20,8 @@ from understudy.schema import Categorical, Column, Date, Datetime, Integer, Latt
 VOTE_SHARE = Fraction(1, 4)
 """Part of discovery that the vote on types gets, where one is needed."""
 
-VALUES_WEIGHT, BOUNDS_WEIGHT = 3, 1
-"""A list of values needs sharper counts than a pair of bounds."""
+VALUES_WEIGHT, BOUNDS_WEIGHT = 3, 2
+"""A list of values needs somewhat sharper counts than a pair of bounds."""
 
 OTHER = "other"
 """Where values go that stayed below the threshold."""

@@ -1,0 +1,58 @@
+"""Columns from the types a Parquet file or a frame states about itself.
+
+Such types are part of the file's own public header; values, bounds and lists are not, and stay to be declared or learned. Type names
+are DuckDB's.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from fractions import Fraction
+
+from understudy.schema.base import Column
+from understudy.schema.column import Boolean, Categorical, Text
+from understudy.schema.lattice import Date, Datetime, Integer, Real, Time
+
+FLOAT_DECIMALS = 6
+"""Decimals kept of a floating-point column that does not say how many it has."""
+
+MOST_DECIMALS = 12
+
+_MOMENTS = {
+    "TIMESTAMP": timedelta(microseconds=1),
+    "TIMESTAMP_S": timedelta(seconds=1),
+    "TIMESTAMP_MS": timedelta(milliseconds=1),
+    "TIMESTAMP_NS": timedelta(microseconds=1),
+    "TIMESTAMP WITH TIME ZONE": timedelta(microseconds=1),
+}
+
+
+def column_of_type(name: str, type_name: str, *, dtype: str | None = None) -> Column:
+    """The column that a stated type describes, its domain left open.
+
+    >>> column_of_type("weight", "DECIMAL(5,1)").step
+    Fraction(1, 10)
+    >>> column_of_type("smoker", "BOOLEAN").type
+    'boolean'
+    """
+    upper = type_name.upper()
+    decimal = re.fullmatch(r"DECIMAL\(\d+,\s*(\d+)\)", upper)
+    if upper == "BOOLEAN":
+        return Boolean(name=name, dtype=dtype)
+    if upper.endswith("INT") or upper in {"INTEGER", "UINTEGER"}:
+        return Integer(name=name, dtype=dtype)
+    if decimal:
+        return Real(name=name, dtype=dtype, step=Fraction(1, 10 ** min(int(decimal[1]), MOST_DECIMALS)))
+    if upper in {"DOUBLE", "FLOAT", "REAL"}:
+        return Real(name=name, dtype=dtype, step=Fraction(1, 10**FLOAT_DECIMALS))
+    if upper == "DATE":
+        return Date(name=name, dtype=dtype)
+    if upper in _MOMENTS:
+        zone = "UTC" if upper.endswith("TIME ZONE") else None
+        return Datetime(name=name, dtype=dtype, zone=zone, resolution=_MOMENTS[upper])
+    if upper == "TIME":
+        return Time(name=name, dtype=dtype)
+    if upper == "VARCHAR" or upper.startswith("ENUM"):
+        return Categorical(name=name, dtype=dtype)
+    return Text(name=name, dtype=dtype, note=f"{type_name.lower()} columns are not released")
