@@ -38,7 +38,7 @@ SCHEMA, COLUMNS = c.plan([(case, str(kind)) for case, kind in TYPES])
 
 
 @given(c.rows(COLUMNS))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_values_and_types_survive(columns):
     assert c.all_unit(SCHEMA)
     kinds = (kind for _, kind in TYPES)

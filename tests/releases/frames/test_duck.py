@@ -52,6 +52,17 @@ def test_values_and_types_survive():
     assert back.fetchall() == rows
 
 
+def test_a_type_without_its_list_or_precision_takes_them_from_the_schema():
+    columns = (
+        Categorical(name="x", values=("a", "b"), dtype="ENUM"),
+        Real(name="y", min=0, max=1, step=Fraction(1, 100), dtype="DECIMAL"),
+    )
+    back = to_frame(
+        Schema(columns=columns), {"x": np.array([1]), "y": np.array([0])}, kind="duckdb", rng=np.random.default_rng(0)
+    )
+    assert list(map(str, back.types)) == ["ENUM('a', 'b')", "DECIMAL(18,2)"]
+
+
 def test_a_type_that_cannot_hold_the_domain_is_left_aside():
     columns = (
         Integer(name="x", min=0, max=300, dtype="TINYINT"),

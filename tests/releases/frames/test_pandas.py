@@ -119,3 +119,9 @@ def test_a_missing_code_of_a_text_column_stays_as_spelled():
     schema = Schema(columns=(Categorical(name="x", values=("a",), other="o", missing=("-7",), dtype="category"),))
     back = to_frame(schema, {"x": np.array([0, 1, 2, 3])}, kind="pandas", rng=np.random.default_rng(0))
     assert [None if pd.isna(v) else v for v in back["x"]] == ["a", "o", None, "-7"]
+
+
+def test_categories_that_are_numbers_stay_numbers():
+    schema = Schema(columns=(Integer(name="x", min=0, max=3, dtype="category", nullable=False),))
+    back = to_frame(schema, {"x": np.array([2, 1, 2])}, kind="pandas", rng=np.random.default_rng(0))
+    pd.testing.assert_series_equal(back["x"], pd.Series([2, 1, 2], name="x").astype("category"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from polars.testing import assert_frame_equal
 
@@ -42,7 +43,7 @@ KINDS = dict(zip(SCHEMA, (kind for _, kind in TYPES), strict=True))
 
 
 @given(c.rows(COLUMNS))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_values_and_dtypes_survive(columns):
     assert c.all_unit(SCHEMA)
     frame = pl.DataFrame([pl.Series(n, v, dtype=KINDS[n], strict=False) for n, v in zip(SCHEMA, columns, strict=True)])
@@ -62,8 +63,9 @@ def test_a_dtype_that_cannot_hold_the_cells_gives_way_to_the_natural_one():
     assert back.dtypes == [pl.Int64, pl.String]
 
 
-def test_an_enum_grows_by_the_places_of_what_is_not_listed():
-    schema = Schema(columns=(Categorical(name="x", values=("a",), other="o", dtype="Enum(categories=['a'])"),))
+@pytest.mark.parametrize("dtype", ["Enum", "Enum(categories=['a'])"])
+def test_an_enum_grows_by_the_places_of_what_is_not_listed(dtype):
+    schema = Schema(columns=(Categorical(name="x", values=("a",), other="o", dtype=dtype),))
     back = to_frame(schema, {"x": np.array([0, 1, 2])}, kind="polars", rng=np.random.default_rng(0))
     assert back["x"].to_list() == ["a", "o", None]
     assert back["x"].dtype == pl.Enum(["a", "o"])

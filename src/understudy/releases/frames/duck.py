@@ -79,6 +79,8 @@ def typed(session: Session, cells: Cells) -> str:
 def _value(session: Session, cells: Cells) -> str:
     column = cells.column
     wanted = decimal(column.dtype)
+    if column.dtype == "DECIMAL" and isinstance(column, Real) and column.decimals is not None:
+        wanted = 18, column.decimals
     if wanted and isinstance(column, Real | Integer):
         precision, scale = wanted
         exact = unscaled(cells, scale)
@@ -117,7 +119,7 @@ def decimal(dtype: str | None) -> tuple[int, int] | None:
 def restored(sql: str, cells: Cells) -> str:
     """The SQL cast to the DuckDB type that the column came with, where that type can hold every value the column may have."""
     dtype = cells.column.dtype or ""
-    if dtype.startswith("ENUM(") and cells.labels:
+    if (dtype == "ENUM" or dtype.startswith("ENUM(")) and cells.labels:
         listed = ", ".join("'" + label.replace("'", "''") + "'" for label in cells.labels)
         return f"CAST({sql} AS ENUM({listed}))"
     return f"CAST({sql} AS {dtype})" if _holds(dtype, cells) else sql

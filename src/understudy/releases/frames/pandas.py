@@ -49,6 +49,10 @@ def _values(pd: Any, cells: Cells) -> Any:
 
 def _exact(pd: Any, cells: Cells, dtype: str) -> Any:
     """Values in the type with that name; None where the name says nothing or cannot hold them."""
+    if (
+        dtype == "category" and cells.labels is None
+    ):  # categories that are numbers or dates: those that occur, in their order
+        return pd.Series(_natural(pd, cells)).astype("category")
     if dtype in _TEXT:
         return _text(pd, as_text(cells), dtype)
     if dtype == "object":

@@ -27,14 +27,15 @@ def frame(columns: Mapping[str, Cells]) -> Any:
 def _series(pl: Any, cells: Cells) -> Any:
     """The cells in the type they came with, or in their natural type where that cannot hold them."""
     dtype = cells.column.dtype or ""
-    if dtype in {"String", "Categorical"} or dtype.startswith("Enum("):
+    listed = dtype == "Enum" or dtype.startswith("Enum(")  # with or without its list: the labels are the schema's
+    if listed or dtype in {"String", "Categorical"}:
         cells = as_text(cells)
     plain = _natural(pl, cells)
     moment = _MOMENT.fullmatch(dtype)
     if zone := zone_of(cells.column, moment[2] if moment else None):
         plain = plain.dt.convert_time_zone(zone)
     try:
-        if dtype.startswith("Enum("):
+        if listed:
             return plain.cast(pl.Enum(list(cells.labels or ())))
         if _PLAIN.fullmatch(dtype):
             return plain.cast(getattr(pl, dtype))
