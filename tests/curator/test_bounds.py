@@ -26,7 +26,7 @@ def test_bounds_hold_nearly_all_values_and_little_more(low, high, currency):
     values = rng.integers(low, high + 1, 5000)
     a, b = found([int(v) for v in values], currency=currency)
     assert np.mean((values >= a) & (values <= b)) > 0.95
-    piece = 2 * max(abs(low), abs(high), 1) / 64  # a bin of the second histogram, at most
+    piece = max(abs(low), abs(high), 1) / 8  # a piece of an outermost bin, at most
     assert b - a <= high - low + 2 * piece + 2
 
 

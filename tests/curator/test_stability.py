@@ -155,3 +155,12 @@ def test_bounded_units_raise_scale_and_threshold():
     single, five = found
     assert abs(five.scale / single.scale - 5) < Fraction(1, 1000)
     assert five.threshold > 4 * single.threshold
+
+
+@pytest.mark.parametrize("epsilon", [1, 100, 1000])
+def test_a_large_epsilon_ends_and_still_pays_e_to_the_epsilon(epsilon):
+    """δ₀ = δ/(1 + e^ε) may be far below what a float can hold."""
+    room = room_of([], PLACES, epsilon=epsilon)
+    _, bought = labels(room, "place", amount=room.till.left, delta=MILLIONTH / 2)
+    shows = Fraction(tails(bought.law, bought.scale).tail(bought.threshold - 1, 4096)[0], 2**4096)
+    assert shows * Fraction(271, 100) ** epsilon < MILLIONTH

@@ -25,13 +25,13 @@ from understudy.noise.tails import tails
 MAGNITUDES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))
 """Edges of the first histogram: zero, and every sign and number of binary digits a lattice index can have."""
 
-PIECES = 32
+PIECES = 8
 """Pieces into which the second histogram cuts an outermost bin of the first."""
 
 FALSE_ALARM = Fraction(1, 1000)
 """Chance that an empty bin anywhere in the first histogram stands out of the noise."""
 
-SIGMAS = 3
+SIGMAS = 2
 """Standard deviations by which the sum of outer pieces must exceed zero to be kept."""
 
 NOWHERE = (0, 1)

@@ -35,8 +35,11 @@ from understudy.errors import Refused
 from understudy.measurements import Clique, Sparse
 from understudy.noise.tails import tails
 
-BITS = 256
-"""Precision of the tail bounds: δ far below 2⁻²⁵⁶ is nobody's request."""
+GUARD = 64
+"""Bits of precision of the tail bounds beyond those that δ itself needs."""
+
+E_UP = Fraction(27182818285, 10**10)
+"""A little more than e."""
 
 
 def threshold(*, law: Law, scale: Fraction, delta: Fraction, max_rows: int = 1) -> int:
@@ -46,9 +49,10 @@ def threshold(*, law: Law, scale: Fraction, delta: Fraction, max_rows: int = 1) 
     27
     """
     law_tails = tails(law, scale)
+    bits = GUARD + max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
 
     def shows(count: int, at: int) -> Fraction:
-        return Fraction(law_tails.tail(at - count, BITS)[1], 1 << BITS)
+        return Fraction(law_tails.tail(at - count, bits)[1], 1 << bits)
 
     def safe(at: int) -> bool:
         worst = {max_rows // times for times in range(1, max_rows + 1)}
@@ -124,5 +128,6 @@ def _plan(room: Room, amount: Fraction, delta: Fraction, why: str) -> tuple[Frac
 
 
 def _exp_up(epsilon: Fraction) -> Fraction:
-    """At least e^ε."""
-    return Fraction(math.ceil(math.exp(min(float(epsilon), 500.0)) * (1 + 1e-9)))
+    """At least e^ε, whatever ε is: whole powers exactly, the rest as a float rounded up."""
+    whole = int(epsilon)
+    return E_UP**whole * Fraction(math.exp(float(epsilon - whole)) * (1 + 1e-9))
