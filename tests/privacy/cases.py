@@ -1,0 +1,182 @@
+"""What the curator can be asked, each with a pair of neighbouring tables on which one row matters as much as it can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from curator.rooms import neighbouring, no_noise
+from privacy.world import Ask, Row, hear
+from understudy.accounting.cost import Currency
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Custody, Room, Window
+from understudy.curator.bounds import MAGNITUDES, _histogram
+from understudy.curator.choice import errors
+from understudy.curator.marginals import measure
+from understudy.curator.sums import mean, total
+from understudy.curator.vote import types
+from understudy.measurements import AxisMap, Centring, Identity, Partition
+from understudy.schema import Boolean, Categorical, Integer, Lattice, Schema, Undeclared
+from understudy.synthesizers import SYNTHESIZERS, Workload, silent
+
+ADD_REMOVE, REPLACE = Neighbours
+PURE, GDP, ZCDP = Currency
+
+COLOURS = Schema(
+    columns=(
+        Categorical(name="colour", values=("red", "green", "blue"), nullable=False),
+        Boolean(name="smoker", nullable=False),
+    )
+)
+PEOPLE: list[Row] = [{"colour": c, "smoker": s} for c in ("red", "green", "blue") for s in (False, True)]
+NUMBERS = Schema(columns=(Integer(name="x", min=0, max=10),))
+OPEN = Schema(columns=(Integer(name="x"),))
+UNTYPED = Schema(columns=tuple(Undeclared(name=name) for name in "abc"))
+
+EPSILON = {PURE: 3, GDP: 10, ZCDP: 10}
+"""Budgets at which twenty thousand answers tell a lot."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question whose answer is integers plus noise, and two neighbours. `tight`: the claim is reached on them."""
+
+    name: str
+    ask: Ask
+    schema: Schema
+    here: Sequence[Row]
+    there: Sequence[Row]
+    relation: Neighbours
+    currency: Currency = GDP
+    tight: bool = True
+    effort: float = 1.0
+    """How many answers it takes, by comparison."""
+
+    def __str__(self) -> str:
+        return f"{self.name}-{self.relation}-{self.currency}"
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        return {"relation": self.relation, "currency": self.currency, "epsilon": EPSILON[self.currency]}
+
+
+def marginal(clique: tuple[str, ...], maps: tuple[AxisMap, ...] | None = None) -> Ask:
+    """All of the budget on one marginal."""
+
+    def ask(room: Room, schema: Schema) -> object:
+        return measure(room, schema, [clique], amount=room.till.left, maps=None if maps is None else [maps])
+
+    return ask
+
+
+def worst_pair(ask: Ask, relation: Neighbours, currency: Currency) -> tuple[list[Row], list[Row]]:
+    """The neighbours among all tables of at most two people between which the exact answer moves furthest."""
+
+    def moved(pair: tuple[list[Row], list[Row]]) -> float:
+        here, there = (
+            hear(ask, rows, COLOURS, times=1, relation=relation, currency=currency, noise=no_noise)[0].stacked("0")
+            for rows in pair
+        )
+        return float(np.abs(there - here).sum() if currency is PURE else ((there - here) ** 2).sum())
+
+    return max(neighbouring(PEOPLE, 2, relation), key=moved)
+
+
+MAPS: dict[str, tuple[AxisMap, ...]] = {
+    "counts": (Identity(3), Identity(2)),
+    "coarse": (Partition((0, 0, 1)), Identity(2)),
+    "centred": (Centring(3), Centring(2)),
+    "mixed": (Centring(3), Partition((0, 0))),
+}
+
+
+def marginals() -> list[Case]:
+    """Every kind of map; the plain counts in every currency."""
+    found = []
+    for name, maps in MAPS.items():
+        for relation in Neighbours:
+            for currency in Currency if name == "counts" else (GDP,):
+                ask, effort = marginal(("colour", "smoker"), maps), 1.0 if name == "counts" else 0.8
+                pair = worst_pair(ask, relation, currency)
+                found.append(Case(f"marginal, {name}", ask, COLOURS, *pair, relation, currency, effort=effort))
+    return found
+
+
+def whole(what: Callable[..., object], *args: object, **options: object) -> Ask:
+    """All of the budget on one question."""
+
+    def ask(room: Room, schema: Schema) -> object:
+        columns = [schema[a] if isinstance(a, str) and isinstance(schema[a], Lattice) else a for a in args]
+        return what(room, *columns, amount=room.till.left, **options)
+
+    return ask
+
+
+def performed(name: str) -> Ask:
+    """Everything a synthesizer asks, with all of the budget."""
+
+    def ask(room: Room, schema: Schema) -> object:
+        custody = Custody(room, schema)
+        return SYNTHESIZERS[name]().measure(Window(custody), Workload.of_order(schema), silent)
+
+    return ask
+
+
+def x(*values: int | None) -> list[Row]:
+    return [{"x": v} for v in values]
+
+
+FAR = {("colour",): np.array([10.0, 0.0, 0.0]), ("smoker",): np.array([10.0, 0.0])}
+NEAR = {("colour",): np.zeros(3), ("smoker",): np.zeros(2)}
+FIRST, LAST = PEOPLE[0], PEOPLE[-1]
+BALLOT = {"a": "12", "b": "red", "c": "2024-02-29"}
+OTHER = {"a": "red", "b": "2024-02-29", "c": "12"}
+EDGES = tuple(range(65))
+
+CASES = [
+    *marginals(),
+    *(Case("total", marginal(()), COLOURS, [FIRST], [FIRST, LAST], ADD_REMOVE, c) for c in Currency),
+    *(Case("sum", whole(total, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE, c) for c in (PURE, GDP)),
+    Case("sum", whole(total, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE),
+    Case("sum, clipped", whole(total, "x"), NUMBERS, x(3), x(3, 10**9), ADD_REMOVE),
+    Case("mean", whole(mean, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE),
+    Case("mean", whole(mean, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE, tight=False),
+    *(
+        Case("errors", whole(errors, NEAR), COLOURS, [], [FIRST], ADD_REMOVE, c, effort=3 if c is PURE else 1)
+        for c in (PURE, GDP)
+    ),
+    Case("errors", whole(errors, FAR), COLOURS, [FIRST], [LAST], REPLACE),
+    Case(
+        "bounds, magnitudes",
+        whole(_histogram, column="x", edges=MAGNITUDES),
+        OPEN,
+        x(3),
+        x(3, 900),
+        ADD_REMOVE,
+        effort=0.8,
+    ),
+    Case(
+        "bounds, magnitudes",
+        whole(_histogram, column="x", edges=MAGNITUDES),
+        OPEN,
+        x(3, -3),
+        x(3, 900),
+        REPLACE,
+        effort=0.8,
+    ),
+    Case("bounds, pieces", whole(_histogram, column="x", edges=EDGES), OPEN, x(3), x(3, 9), ADD_REMOVE),
+    Case("bounds, pieces", whole(_histogram, column="x", edges=EDGES), OPEN, x(3, 3), x(3, 9), REPLACE),
+    *(Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [], [BALLOT], ADD_REMOVE, c) for c in (PURE, GDP)),
+    Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [BALLOT], [OTHER], REPLACE),
+]
+"""Every mechanism that adds noise to integers, both relations."""
+
+PERFORMANCES = [
+    Case(name, performed(name), COLOURS, here, there, relation, currency, effort=3 if currency is PURE else 1)
+    for name in ("independent", "histogram")
+    for relation, here, there in ((ADD_REMOVE, [FIRST], [FIRST, LAST]), (REPLACE, [FIRST, FIRST], [FIRST, LAST]))
+    for currency in (PURE, GDP)
+]
+"""Every synthesizer that asks for marginals, with all it asks; the sparse one is audited on its own."""

@@ -1,0 +1,283 @@
+"""Every mechanism audited: the loss that can be proven from its answers is never above its price, and close to it where the price is tight.
+
+A failure of `test_no_answer_tells_more_than_its_price` means a broken promise (or, once in a million, bad luck). A failure of the
+shares means that the audit has gone blind, or that budget is being wasted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+import pytest
+
+from curator.rooms import room_of
+from privacy.audit import ALPHA, Audit, audited, delta_of, goodness, likelihood_ratio, recomputed, seen
+from privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PERFORMANCES, PURE, REPLACE, Case, performed
+from privacy.world import additive, hear
+from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.filter import Filter
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator.choice import choose
+from understudy.curator.marginals import measure
+from understudy.curator.quantiles import quantiles
+from understudy.curator.stability import cells, labels
+from understudy.schema import Boolean, Categorical, Integer, Schema
+
+FAST, LONG = 10_000, 300_000
+TIGHT = 0.8
+
+
+def cut(cost: Cost) -> float:
+    """The most telling threshold of a likelihood ratio: the middle for Gaussian noise, as far as it goes for Laplace."""
+    return 0.999 * float(cost.amount) if cost.currency is PURE else 0.0
+
+
+def check(case: Case, times: int) -> None:
+    options = {"times": int(times * case.effort), **case.options}
+    here, there, cost = additive(case.ask, case.here, case.there, case.schema, **options)
+    assert not audited(here, there, cost, at=cut(cost)).violated
+    if case.tight:
+        assert seen(here, there, cost, at=cut(cost)) > TIGHT
+
+
+@pytest.mark.parametrize("case", CASES + PERFORMANCES, ids=str)
+def test_no_answer_tells_more_than_its_price(case):
+    check(case, FAST)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES + PERFORMANCES, ids=str)
+def test_no_answer_tells_more_than_its_price_at_length(case):
+    check(case, LONG)
+
+
+@pytest.mark.parametrize("case", PERFORMANCES, ids=str)
+def test_a_synthesizer_pays_for_nearly_all_it_was_given(case):
+    """So the audit above is of the run's whole budget, not of a part of it."""
+    heard = hear(case.ask, case.here, case.schema, times=1, **case.options)
+    spent = sum(h.cost.amount for h in heard)
+    budget = Budget.of(case.options["epsilon"], 0 if case.currency is PURE else "1e-6")
+    half = Fraction(0) if case.currency is PURE else budget.delta / 2
+    total = Filter.of(budget, currency=case.currency, threshold_delta=half).total
+    assert total * Fraction(99, 100) <= spent <= total
+
+
+# One large answer: a quarter of a million cells, half of them with one row more than the others
+
+
+class Chequered:
+    """A table of which every second cell holds a row."""
+
+    def __init__(self, side: int) -> None:
+        self.exact = np.indices((side, side)).sum(axis=0) % 2
+
+    def counts(self, cliques):
+        return [self.exact.copy() for _ in cliques]
+
+
+def check_cells(currency: Currency, side: int) -> None:
+    schema = Schema(
+        columns=tuple(Categorical(name=n, values=tuple(map(str, range(side))), nullable=False) for n in "ab")
+    )
+    table = Chequered(side)
+    room = replace(room_of([], schema, currency=currency, epsilon=8 if currency is PURE else 40), table=table)
+    measured = measure(room, schema, [("a", "b")], amount=room.till.left / 4)[0]
+    empty, full = measured.values[table.exact == 0], measured.values[table.exact == 1]
+    zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
+    scores = [likelihood_ratio(v[:, None], zero, one, measured.law, measured.scale) for v in (empty, full)]
+    assert not audited(*scores, measured.cost).violated
+    assert seen(*scores, measured.cost) > 0.9
+    for noise in (empty, full - 1):  # the empty cells too
+        found = recomputed(noise, measured.law, l1=1, l2=1, cost=measured.cost)
+        assert not found.violated
+        assert not found.wasted
+        assert goodness(noise, measured.law, measured.scale) > ALPHA
+
+
+@pytest.mark.parametrize("currency", Currency)
+def test_a_quarter_million_cells_lose_what_is_claimed(currency):
+    check_cells(currency, 500)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("currency", Currency)
+def test_four_million_cells_lose_what_is_claimed(currency):
+    check_cells(currency, 2000)
+
+
+# Private choice and quantiles: outcomes instead of numbers
+
+PAIRED = Schema(columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False)))
+NEITHER, BOTH = {"a": False, "b": False}, {"a": True, "b": True}
+AMOUNT = {PURE: Fraction(4), GDP: Fraction(393, 1000) * 16}
+"""What a choice at ε = 4 costs."""
+
+Outcomes = tuple[np.ndarray, np.ndarray, Cost]
+
+
+def chosen(relation: Neighbours, currency: Currency, *, at: float, times: int) -> Outcomes:
+    """Whether the first of two was chosen, on neighbours between which its score rises by Δ and the other's falls by Δ.
+
+    `at` is the middle of the log-odds, which move by ε around it.
+    """
+    if relation is ADD_REMOVE:
+        here, there, estimates = [NEITHER], [NEITHER] * 2, {("a",): np.zeros(2), ("b",): np.array([3 - at / 2, 0.0])}
+    else:
+        here, there, estimates = [NEITHER], [BOTH], {("a",): np.array([10.0, 0.0]), ("b",): np.array([0.0, 10 - at])}
+
+    def ask(room, schema):
+        return choose(room, estimates, amount=AMOUNT[currency])
+
+    options = {"relation": relation, "currency": currency, "epsilon": 4 if currency is PURE else 40}
+    heard = [hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)]
+    return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
+
+
+def quantile_of(relation: Neighbours, currency: Currency, *, at: float, times: int) -> Outcomes:
+    """Whether the median came out low, where one row at the bottom raises the score of low points by Δ and lowers that of high ones by Δ.
+
+    How many points are low sets the log-odds.
+    """
+    if relation is ADD_REMOVE:  # five rows at the top; the top is the high point
+        low, high = round(exp(8 + at)), 1
+        here = [{"x": low + 1}] * 5
+        there = [*here, {"x": 0}]
+    else:  # five rows in the middle, and one that goes from the top to the bottom
+        low, high = round(2000 * exp(at)), 2000
+        middle = [{"x": low + 1}] * 5
+        here, there = [*middle, {"x": low + high + 2}], [*middle, {"x": 0}]
+    schema = Schema(columns=(Integer(name="x", min=0, max=low + high + (relation is REPLACE) * 2),))
+
+    def ask(room, schema):
+        return quantiles(room, schema["x"], [Fraction(1, 2)], amount=AMOUNT[currency])
+
+    options = {"relation": relation, "currency": currency, "epsilon": 4 if currency is PURE else 40}
+    heard = [hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)]
+    return *(1.0 * (h.stacked("indices")[:, 0] <= low) for h in heard), heard[0].cost
+
+
+def check_outcomes(mechanism, relation: Neighbours, currency: Currency, times: int) -> None:
+    here, there, cost = mechanism(relation, currency, at=-3.0 if currency is PURE else 0.0, times=times)
+    audit = audited(here, there, cost, at=0.5)
+    assert not audit.violated
+    assert audit.share > TIGHT
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("mechanism", [chosen, quantile_of])
+def test_a_choice_tells_no_more_than_its_price(mechanism, relation):
+    check_outcomes(mechanism, relation, GDP, 3_500)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("currency", [PURE, GDP])
+@pytest.mark.parametrize("mechanism", [chosen, quantile_of])
+def test_a_choice_tells_no_more_than_its_price_at_length(mechanism, currency, relation):
+    check_outcomes(mechanism, relation, currency, 100_000)
+
+
+# Thresholds: what shows must not show too often, and how often it is said to be there costs what a count costs
+
+PLACES = Schema(columns=(Categorical(name="place", values=None),))
+KNOWN = Schema(columns=(Categorical(name="place", values=("Aarhus", "Berlin", "nowhere else")),))
+
+
+def at(*places: str):
+    return [{"place": p} for p in places]
+
+
+def show_labels(delta: Fraction):
+    return PLACES, "labels", lambda room, schema: labels(room, "place", amount=room.till.left, delta=delta)
+
+
+def show_cells(delta: Fraction):
+    return KNOWN, "codes", lambda room, schema: cells(room, ("place",), amount=room.till.left, delta=delta)
+
+
+def shown(mechanism, relation: Neighbours, currency: Currency, times: int) -> Audit:
+    """δ of one person's own label, as it shows where the neighbour has none."""
+    delta = Fraction(80, 1000) if relation is ADD_REMOVE else Fraction(45, 1000)
+    schema, name, ask = mechanism(delta)
+    options = {
+        "relation": relation,
+        "currency": currency,
+        "epsilon": "0.1",
+        "delta": delta if currency is PURE else 2 * delta,
+    }
+    (heard,) = hear(ask, at("nowhere else"), schema, times=times, **options)
+    assert heard.cost.delta == delta
+    return delta_of(sum(len(a[name]) > 0 for a in heard.answers), times, float(delta))
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("currency", [PURE, GDP])
+@pytest.mark.parametrize("mechanism", [show_labels, show_cells])
+def test_what_one_person_alone_wrote_shows_with_at_most_delta(mechanism, currency, relation):
+    audit = shown(mechanism, relation, currency, 40_000)
+    assert not audit.violated
+    if currency is PURE:  # Gaussian runs pay for both directions: they show a new label less often than δ
+        assert audit.share > TIGHT
+
+
+def counted(mechanism, relation: Neighbours, currency: Currency, times: int) -> tuple[np.ndarray, np.ndarray, Cost]:
+    """Likelihood ratios of the counts of labels that always show."""
+    schema, _, ask = mechanism(Fraction(1, 10**6))
+    here = at(*["Aarhus"] * 1000, *["Berlin"] * 1000)
+    there = [*here, *at("Berlin")] if relation is ADD_REMOVE else [*here[1:], *at("Berlin")]
+    truth = [np.array([sum(r["place"] == p for r in rows) for p in ("Aarhus", "Berlin")]) for rows in (here, there)]
+    options = {"relation": relation, "currency": currency, "epsilon": 3 if currency is PURE else 10, "delta": "1e-5"}
+    heard = [hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)]
+    law, scale = heard[0].request["law"], heard[0].request["scale"]
+    return *(likelihood_ratio(h.stacked("counts"), *truth, law, scale) for h in heard), heard[0].cost
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("currency", [PURE, GDP])
+@pytest.mark.parametrize("mechanism", [show_labels, show_cells])
+def test_counts_above_a_threshold_cost_what_counts_cost(mechanism, currency, relation):
+    here, there, cost = counted(mechanism, relation, currency, FAST)
+    assert not audited(here, there, cost, at=cut(cost)).violated
+    assert seen(here, there, cost, at=cut(cost)) > TIGHT
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_the_sparse_synthesizer_tells_no_more_than_its_run(relation):
+    """Total and cells together, on cells that always show."""
+    here = [FIRST] * 500 + [LAST] * 500
+    there = [*here, LAST] if relation is ADD_REMOVE else [*here[1:], LAST]
+    truth = [
+        {"0": np.array(len(rows)), "counts": np.array([rows.count(FIRST), rows.count(LAST)])} for rows in (here, there)
+    ]
+    scores, cost = [], None
+    for rows in (here, there):
+        heard = hear(performed("stability"), rows, COLOURS, times=FAST, relation=relation)
+        scores.append(
+            sum(
+                likelihood_ratio(h.stacked(name), truth[0][name], truth[1][name], h.request["law"], h.scale_of(name))
+                for h in heard
+                for name in ("0", "counts")
+                if name in h.answers[0] and h.scale_of(name)
+            )
+        )
+        cost = sum((h.cost for h in heard[1:]), heard[0].cost)
+    assert not audited(*scores, cost, at=cut(cost)).violated
+    assert seen(*scores, cost, at=cut(cost)) > TIGHT
+
+
+@pytest.mark.parametrize("mechanism", ["independent", "histogram", "stability"])
+def test_the_public_number_of_rows_is_the_only_exact_thing(mechanism):
+    """Under replace n is public and exact. Under add/remove nothing is: no scale is zero."""
+    for relation in Neighbours:
+        heard = hear(performed(mechanism), [FIRST] * 3, COLOURS, times=1, relation=relation)
+        exact = [
+            name
+            for h in heard
+            for name in h.answers[0]
+            if h.request["mechanism"] == "marginals" and not h.scale_of(name)
+        ]
+        assert len(exact) == (relation is REPLACE)

@@ -1,0 +1,165 @@
+"""Tables and rooms to audit: small worlds, worst-case neighbours, and a till that lets an auditor hear one question many times.
+
+A claim is about one answer. To see how answers are distributed, the auditor needs many of the same question on the same table, at the
+price of one; that is what `Hearing` is for. It is a till like the real one but for that, and everything before and behind it is the real
+code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curator.listed import Listed
+from curator.rooms import Practice, no_noise
+from privacy.audit import Floats, likelihood_ratio
+from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.filter import Filter
+from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Room, Rows, Till
+from understudy.curator.till import Answer
+from understudy.noise import draw
+from understudy.schema import Schema
+
+Row = Mapping[str, object]
+Ask = Callable[[Room, Schema], object]
+"""A question put to a room."""
+
+PLENTY = {Currency.PURE: 0, Currency.GDP: "1e-6", Currency.ZCDP: "1e-6"}
+"""A δ for each currency."""
+
+
+class Remembered:
+    """A table that works out every exact answer once: its rows do not change, and an audit asks thousands of times."""
+
+    def __init__(self, table: Rows) -> None:
+        self._table, self._found = table, {}
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        asked = getattr(self._table, name)
+
+        def answer(*args: object) -> object:
+            key = name, repr(args)
+            if key not in self._found:
+                self._found[key] = asked(*args)
+            return self._found[key]
+
+        return answer
+
+
+class Pooled:
+    """The real noise, drawn a hundred thousand at a time and handed out in order."""
+
+    def __init__(self, size: int = 100_000) -> None:
+        self._size, self._pools = size, {}
+
+    def __call__(self, law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        wanted = prod(shape)
+        if wanted * 10 > self._size:
+            return draw(law, scale, shape)
+        pool, at = self._pools.get((law, scale), (None, self._size))
+        if at + wanted > self._size:
+            pool, at = draw(law, scale, (self._size,)), 0
+        self._pools[law, scale] = pool, at + wanted
+        return pool[at : at + wanted].reshape(shape)
+
+
+@dataclass
+class Heard:
+    """One question, its price, and every answer that was drawn."""
+
+    request: Mapping[str, object]
+    cost: Cost
+    answers: list[Answer]
+
+    def stacked(self, name: str) -> NDArray[np.int64]:
+        """All answers of one name, as integers, along the first axis."""
+        return np.stack([a[name] for a in self.answers]).astype(np.int64)
+
+    def scale_of(self, name: str) -> Fraction:
+        """The scale stated for an answer."""
+        if "cliques" in self.request:
+            return self.request["cliques"][int(name)][2]  # type: ignore[index]
+        return self.request["scale"]  # type: ignore[return-value]
+
+
+class Hearing(Till):
+    """Takes the price of one answer, and draws many."""
+
+    def __init__(self, filter: Filter, times: int) -> None:
+        super().__init__(Practice(), filter)
+        self.times = times
+        self.heard: list[Heard] = []
+
+    def pay(self, request: Mapping[str, object], cost: Cost, draw: Callable[[], Answer]) -> Answer:
+        answers: list[Answer] = []
+
+        def many() -> Answer:
+            answers.extend(draw() for _ in range(self.times))
+            return answers[-1]
+
+        last = super().pay(request, cost, many)
+        self.heard.append(Heard(request, cost, answers))
+        return last
+
+
+def hear(
+    ask: Ask,
+    rows: Sequence[Row],
+    schema: Schema,
+    *,
+    times: int,
+    relation: Neighbours = Neighbours.ADD_REMOVE,
+    currency: Currency = Currency.GDP,
+    epsilon: object = 10,
+    delta: object | None = None,
+    noise: object | None = None,
+) -> list[Heard]:
+    """Put a question to a room around these rows; every answer to it `times` times."""
+    budget = Budget.of(epsilon, PLENTY[currency] if delta is None else delta)
+    half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
+    till = Hearing(Filter.of(budget, currency=currency, threshold_delta=half), times)
+    room = Room(
+        table=Remembered(Listed(rows, schema)),  # type: ignore[arg-type]
+        till=till,
+        neighbours=relation,
+        currency=currency,
+        epsilon=budget.epsilon,
+        max_rows=schema.unit.max_rows,
+        draw=noise or Pooled(),  # type: ignore[arg-type]
+    )
+    ask(room, schema)
+    return till.heard
+
+
+def additive(
+    ask: Ask, here: Sequence[Row], there: Sequence[Row], schema: Schema, *, times: int, **options: object
+) -> tuple[Floats, Floats, Cost]:
+    """Log-likelihood ratios of all answers to a question that is exact integers plus noise, on two neighbouring tables, and its price.
+
+    What the integers are is found by asking with no noise at all. Answers to several questions are independent: their ratios add up.
+    """
+    exact = [hear(ask, rows, schema, times=1, **{**options, "noise": no_noise}) for rows in (here, there)]
+    scores = []
+    for rows in (here, there):
+        heard = hear(ask, rows, schema, times=times, **options)
+        assert [h.request for h in heard] == [h.request for h in exact[0]] == [h.request for h in exact[1]]
+        scores.append(
+            sum(
+                likelihood_ratio(
+                    h.stacked(name), a.stacked(name)[0], b.stacked(name)[0], h.request["law"], h.scale_of(name)
+                )
+                for h, a, b in zip(heard, *exact, strict=True)
+                for name in h.answers[0]
+                if h.scale_of(name)
+            )
+        )
+    cost = sum((h.cost for h in heard[1:]), heard[0].cost)
+    return scores[0], scores[1], cost
