@@ -56,9 +56,18 @@ def test_the_schema_is_a_file_a_person_can_read(shell: Shell, tmp_path: Path) ->
     assert [name for name in schema if not schema[name].closed] == ["affairs"]
 
 
-def test_in_a_pipe_it_says_nothing(shell: Shell) -> None:
+def test_it_is_told_in_a_pipe_too_as_plain_text(shell: Shell) -> None:
     done = shell("demo", "here")
-    assert (done.out, done.err) == ("", "")
+    assert done.err == ""
+    assert "\x1b" not in done.out
+    for said in (
+        "understudy describe",
+        "no data touched",
+        "Private with ε = 1",
+        "internal, not private",
+        "here/synthetic.csv",
+    ):
+        assert said in done.out
 
 
 def test_without_statsmodels_one_line_says_what_to_do(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -206,33 +208,67 @@ def test_a_paid_run_whose_file_cannot_be_written_says_how_to_go_on(
     assert "--resume" in done.err
 
 
-@pytest.mark.parametrize("wait", [0.05, 0.4, 0.9, 1.4])
-def test_an_interrupt_leaves_no_half_written_file(people: Path, schema: Path, tmp_path: Path, wait: float) -> None:
+DRIVER = "import sys; from understudy.cli.root import run; print('ready', flush=True); sys.exit(run())"
+"""The command, and a word when it is about to begin."""
+
+
+def started(_: Path) -> bool:
+    time.sleep(0.2)
+    return True
+
+
+def charged(folder: Path) -> bool:
+    return spent(folder / "many.csv.ledger") > 0
+
+
+def writing(folder: Path) -> bool:
+    return any(folder.glob(".out.csv*.partial"))
+
+
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [(started, signal.SIGINT), (charged, signal.SIGINT), (writing, signal.SIGINT), (writing, signal.SIGTERM)],
+)
+def test_an_interrupt_leaves_no_half_written_file(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path, moment: Callable[[Path], bool], number: signal.Signals
+) -> None:
     """A real process, a real signal; what is said about the account is what the account says."""
     many = tmp_path / "many.csv"
     head, *rows = people.read_text().splitlines()
-    many.write_text("\n".join([head, *(rows * 400)]) + "\n")
+    many.write_text("\n".join([head, *(rows * 120)]) + "\n")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
     before = {p.name for p in tmp_path.iterdir()}
-    words = "synthesize many.csv --epsilon 1 --rows 4000000 -o out.csv --release out.understudy"
+    words = ["synthesize", "many.csv", "--epsilon", "1", "--schema", str(schema), "-o", "out.csv"]
     process = subprocess.Popen(
-        [sys.executable, "-c", "from understudy.cli import main; main()", *words.split(), "--schema", str(schema)],
+        [sys.executable, "-c", DRIVER, *words, "--rows", "2000000"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "TMPDIR": str(scratch)},
     )
-    time.sleep(0.6 + wait)
-    process.send_signal(signal.SIGINT)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    end = time.monotonic() + 60
+    while not moment(tmp_path) and time.monotonic() < end:
+        time.sleep(0.01)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, (out, err)
+    assert process.returncode == 128 + number, (out, err)
     assert out == ""
     assert err.startswith("understudy: interrupted.")
     assert err.count("\n") == 1
     assert CANARY not in err
-    charged = spent(tmp_path / "many.csv.ledger")
-    assert charged in (0.0, 1.0)
-    assert ("stays spent" in err) == (charged == 1.0)
+    assert ("stays spent" in err) == charged(tmp_path)
+    assert ("Nothing was spent" in err) == (not charged(tmp_path))
     left = {p.name for p in tmp_path.iterdir()} - before
     assert "out.csv" not in left
     assert not [name for name in left if name.endswith(".partial")]
+    assert not list(scratch.iterdir()), "a private directory was left behind"
+    offered = re.search(r"--resume (\w+)", err)
+    assert (moment is writing) <= (offered is not None)
+    if offered:
+        done = shell(*words, "--rows", 10, "--resume", offered[1], "--json")
+        assert done.code == 0, done.err
+        assert done.json["ledger"]["spent"]["epsilon"] == 1.0

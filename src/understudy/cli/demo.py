@@ -57,8 +57,10 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Refused(f"{directory}: cannot be made ({error.strerror}). Nothing was spent.") from None
+    # The demo is a show: it is told in a pipe too.
+    shown = screen if screen.watched or as_json else Screen.plain()
     try:
-        _demo(screen, directory, epsilon, as_json)
+        _demo(shown, directory, epsilon, as_json)
     except BaseException as error:
         if interrupted(error):
             raise Stopped(

@@ -37,6 +37,13 @@ class Screen:
 
         return cls(Console(stderr=True, highlight=False))
 
+    @classmethod
+    def plain(cls) -> Screen:
+        """Plain text on stdout, for a show that somebody asked for in a pipe."""
+        from rich.console import Console
+
+        return cls(Console(file=sys.stdout, width=100, highlight=False, force_terminal=False, color_system=None))
+
     @property
     def watched(self) -> bool:
         """Whether anybody sees this."""
@@ -86,10 +93,11 @@ class Screen:
         """A sentence, wrapped between words and indented like the stages."""
         if self._console is None:
             return
-        from rich.padding import Padding
         from rich.text import Text
 
-        self._console.print(Padding(Text(text, style=style), (0, 1)))
+        for part in Text(text).wrap(self._console, self._console.width - 2) or [Text()]:
+            part.rstrip()
+            self._console.print(Text.assemble(" " if part else "", (part.plain, style)))
 
     def lines(self, text: Iterable[str], *, style: str = "") -> None:
         """Lines as they are, one below the other."""

@@ -17,6 +17,7 @@ from understudy.cli.stop import Stopped, interrupted
 from understudy.errors import UnderstudyError
 
 if TYPE_CHECKING:
+    from understudy.accounting.chain import Entry
     from understudy.releases import Release
 
 DISCOVERY = frozenset({"types", "values", "bounds"})
@@ -110,8 +111,9 @@ def synthesize(
     except BaseException as error:
         if interrupted(error):
             raise Stopped(f"interrupted. {_left(book, run)} {output} was not written.") from None
-        if isinstance(error, UnderstudyError) and _begun(book, run):
-            raise type(error)(f"{str(error).rstrip('.')}. {_left(book, run)}") from error
+        if isinstance(error, UnderstudyError) and not resume and _begun(book, run):
+            said = str(error).removesuffix(".").removesuffix("Nothing was spent").rstrip(". ")
+            raise type(error)(f"{said}. {_left(book, run)}") from error
         raise
     finally:
         source.close()
@@ -252,19 +254,29 @@ def _account(book: Path) -> dict[str, object]:
 
 def _begun(book: Path, run: str) -> bool:
     """Whether the account was charged for this run."""
-    if not book.exists():
-        return False
-    from understudy.accounting.ledger import Ledger
-
-    try:
-        with Ledger.open(book) as account:
-            return any(r.id == run for r in account.runs())
-    except UnderstudyError:
-        return False
+    return bool(_entries(book, run))
 
 
 def _left(book: Path, run: str) -> str:
     """What is and is not spent after a run was cut off."""
-    if not _begun(book, run):
+    entries = _entries(book, run)
+    if not entries:
         return "Nothing was spent."
-    return f"What run {run} reserved stays spent in {book}; --resume {run} takes it up at no new cost."
+    stays = f"What run {run} reserved stays spent in {book}"
+    steps = {kind: {entry.step for entry in entries if entry.kind == kind} for kind in ("charge", "answer")}
+    if steps["charge"] - steps["answer"]:
+        return f"{stays}. It was cut off between paying and answering, and what was paid for that is lost: start a new run."
+    return f"{stays}; --resume {run} takes it up at no new cost."
+
+
+def _entries(book: Path, run: str) -> list[Entry]:
+    """What the account says about a run."""
+    if not book.exists():
+        return []
+    from understudy.accounting.ledger import Ledger
+
+    try:
+        with Ledger.open(book) as account:
+            return [entry for entry in account.entries() if entry.run == run]
+    except UnderstudyError:
+        return []
