@@ -115,7 +115,7 @@ def strangers(text: str) -> list[str]:
     found = [match.group() for match in MACHINE.finditer(text)] + [match.group() for match in REGISTRY.finditer(text)]
     for url in re.findall(r"https?://[^\s\"'`<>)\]}]+", text):
         host = urlsplit(url).hostname or ""
-        if host not in HOSTS | PLACEHOLDERS:
+        if host not in HOSTS | PLACEHOLDERS and not host.endswith(".example"):
             found.append(url)
     return found
 

@@ -106,6 +106,30 @@ def test_random_needs_no_rows_and_no_ledger(shell: Shell, people: Path, schema: 
     assert not (tmp_path / "people.csv.ledger").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--neighbours replace",
+        "--delta 0",
+        "--currency pure --delta 1e-6",
+        "--currency zcdp",
+        "--neighbours replace --currency zcdp",
+        "--synthesizer histogram",
+        "--synthesizer histogram --delta 0 --neighbours replace",
+        "--synthesizer stability",
+        "--epsilon 1/3",
+    ],
+)
+def test_every_way_of_paying_gives_rows(shell: Shell, people: Path, schema: Path, tmp_path: Path, words: str) -> None:
+    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, *words.split(), "-o", "out.csv", "--json")
+    assert done.code == 0, done.err
+    assert done.json["rows"] == len(rows_of(tmp_path / "out.csv"))
+    assert done.json["ledger"]["spent"]["epsilon"] == pytest.approx(1 / 3 if "1/3" in words else 1)
+    assert done.json["exact"] == (["the number of rows"] if "replace" in words else [])
+    if "replace" in words and "histogram" not in words:
+        assert done.json["rows"] == 1_500
+
+
 BAD_BUDGETS = [("--epsilon", bad) for bad in ("0", "-1", "nan", "inf", "x", "")] + [
     ("--delta", bad) for bad in ("-1", "1", "2", "nan", "x")
 ]
