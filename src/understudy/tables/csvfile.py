@@ -78,7 +78,7 @@ def _delimiter(text: bytes) -> str:
 
 def tidy(path: Path, how: Dialect, copy: Path) -> Tidy:
     """The file as it is where DuckDB reads it by our rules, else a copy of it, written to `copy`."""
-    if how.encoding in ("utf-8", "utf8") and _is_clean(path, how.delimiter.encode()):
+    if how.encoding in ("utf-8", "utf8") and _is_clean(path, how.delimiter.encode(), alone=len(how.names) == 1):
         return Tidy(path, how.header, {".gz": "gzip", ".zst": "zstd"}.get(path.suffix, "none"))
     delimiter = how.delimiter.encode()
     records = _records(_decoded(path, how.encoding), delimiter)
@@ -109,8 +109,11 @@ def _quoted() -> bytes:
     return rb'"(%s(?:(?:\r\n|[\r\n])%s){0,%d}+)"' % (line, line, QUOTED_LINES)
 
 
-def _is_clean(path: Path, delimiter: bytes) -> bool:
-    """Whether every quote is the edge of a properly quoted cell, every byte text, and every line of sensible length."""
+def _is_clean(path: Path, delimiter: bytes, *, alone: bool) -> bool:
+    """Whether every quote is the edge of a properly quoted cell, every byte text, and every line of sensible length.
+
+    In a file of one column, where a blank line is a row, also whether all lines end alike.
+    """
     edge = re.escape(delimiter) + rb"\r\n"
     scan = re.compile(rb'(?:[^"]++|(?<![^%s])%s(?=[%s]))*+' % (edge, _quoted(), edge))
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -124,8 +127,8 @@ def _is_clean(path: Path, delimiter: bytes) -> bool:
                 return False
             blank = not held and chunk.removeprefix(codecs.BOM_UTF8).startswith((b"\n", b"\r"))
             line += chunk.find(b"\n") if b"\n" in chunk else len(chunk)
-            if blank or line > CELL_BYTES:
-                return False  # a blank line before the header, or a line too long to hand on
+            if blank or line > CELL_BYTES or (alone and b"\r" in chunk):
+                return False
             if b"\n" in chunk:
                 line = len(chunk) - chunk.rfind(b"\n")
             buffer = held + (chunk or b"\n")

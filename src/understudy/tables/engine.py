@@ -55,7 +55,10 @@ class Engine:
 
     def seal(self, paths: Sequence[Path]) -> None:
         """From now on, no file but these can be read, and no setting changed."""
-        self.run(f"SET allowed_paths = [{sql.texts(str(p) for p in paths)}]", doing="opening the table")
+        self.run(
+            f"SET allowed_paths = [{sql.texts(spelling for p in paths for spelling in (str(p.resolve()), sql.path(p)))}]",
+            doing="opening the table",
+        )
         self.run(f"SET allowed_directories = [{sql.text(str(self.directory))}]", doing="opening the table")
         self.run("SET enable_external_access = false", doing="opening the table")
         self.run("SET lock_configuration = true", doing="opening the table")

@@ -63,15 +63,15 @@ class WholeGrid(Grid):
 
     def index(self, value: str) -> str:
         if self.unit == 1:
-            return _known(value, f"CAST(LEAST(GREATEST({value}, {-FAR}), {FAR}) AS BIGINT)")
-        far = math.floor(FAR / self.unit)
+            return _known(value, _clipped(value))
+        far = min(math.ceil(FAR / self.unit) + 1, HUGE)
         near = f"LEAST(GREATEST(CAST({value} AS HUGEINT), {-far}), {far})"
         up, down = self.unit.numerator, self.unit.denominator
         if self.nearest:
             rounded = _nearest(f"abs({near})", up, down)
-            return _known(value, f"CAST(CASE WHEN {value} < 0 THEN -({rounded}) ELSE {rounded} END AS BIGINT)")
+            return _known(value, _clipped(f"CASE WHEN {value} < 0 THEN -({rounded}) ELSE {rounded} END"))
         floor = f"(({near} * {up}) // {down} - CASE WHEN ({near} * {up}) % {down} < 0 THEN 1 ELSE 0 END)"
-        return _known(value, f"CAST({floor} AS BIGINT)")
+        return _known(value, _clipped(floor))
 
     def cuts(self, value: str, edges: tuple[int, ...]) -> str:
         if self.unit == 1 and edges[-1] - edges[0] == len(edges) - 1:
@@ -103,16 +103,20 @@ class DoubleGrid(Grid):
         # Every double that rounds away from zero is a whole multiple of 2^-bits.
         bits = 54 - math.floor(math.log2(self.step / 2))
         unit = 1 / (self.step * Fraction(2) ** bits)
-        far = sql.double(float(FAR * self.step) * (1 - 2**-50))
-        whole = f"CAST(trunc(LEAST(abs({value}), {far}) * {sql.double(2.0**bits)}) AS HUGEINT)"
+        whole = f"TRY_CAST(trunc(abs({value}) * {sql.double(2.0**bits)}) AS HUGEINT)"
         rounded = _nearest(whole, unit.numerator, unit.denominator)
         signed = f"CAST(CASE WHEN {value} < 0 THEN -({rounded}) ELSE {rounded} END AS BIGINT)"
-        return f"CASE WHEN isfinite({value}) THEN {signed} END"
+        far = f"WHEN {value} >= {self.least(FAR)} THEN {FAR} WHEN {value} < {self.least(1 - FAR)} THEN {-FAR}"
+        return f"CASE WHEN NOT isfinite({value}) THEN NULL {far} ELSE {signed} END"
 
 
 def _known(value: str, expression: str) -> str:
     """An expression of a number; NULL of none. (LEAST and GREATEST would pass over a NULL.)"""
     return f"CASE WHEN {value} IS NOT NULL THEN {expression} END"
+
+
+def _clipped(index: str) -> str:
+    return f"CAST(LEAST(GREATEST({index}, {-FAR}), {FAR}) AS BIGINT)"
 
 
 def _nearest(value: str, up: int, down: int) -> str:

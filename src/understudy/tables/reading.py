@@ -22,7 +22,10 @@ DOUBLE_TYPES = ("FLOAT", "DOUBLE")
 TEXT_TYPES = ("VARCHAR", "ENUM", "JSON")
 MOMENT_TYPES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 INSTANT_TYPE = "TIMESTAMP WITH TIME ZONE"
-TIME_TYPES = ("TIME",)
+INSTANT_TYPES = (INSTANT_TYPE, "TIMESTAMPTZ_NS")
+TIME_TYPES = ("TIME", "TIME_NS")
+PLAINER = {"TIME_NS": "TIME", "TIMESTAMPTZ_NS": INSTANT_TYPE}
+"""What finer types are called in public: everything beyond the microsecond is cut off anyway."""
 
 FIRST_DAY, LAST_DAY = (date.min - EPOCH).days, (date.max - EPOCH).days
 DAY, MINUTE = timedelta(days=1) // MICROSECOND, timedelta(minutes=1) // MICROSECOND
@@ -57,8 +60,6 @@ def base_type(declared: str) -> str:
     """
     if declared.endswith("]"):
         return "LIST"
-    if declared == "TIME_NS":
-        return "TIME"
     return declared if declared.startswith("DECIMAL") else declared.split("(")[0].strip('"')
 
 
@@ -97,7 +98,7 @@ def texts(layers: Layers, stored: Stored) -> list[str]:
         return [f"CASE WHEN {_in_calendar(cell)} THEN strftime({cell}, '%Y-%m-%d') END"]
     if kind in TIME_TYPES:
         return [_clock_text(layers.read(_clock_of_time(stored)))]
-    if kind in MOMENT_TYPES or kind == INSTANT_TYPE:
+    if kind in MOMENT_TYPES or kind in INSTANT_TYPES:
         return _moment_texts(layers, stored)
     return []
 
@@ -210,18 +211,24 @@ def _shift(zone: str) -> int | None:
     return (-minutes if found[1] == "-" else minutes) * MINUTE
 
 
+def _micros(layers: Layers, stored: Stored) -> str:
+    """Microseconds of a moment or instant of any precision; digits beyond are cut off."""
+    if stored.type.endswith("_NS"):
+        return _calendar(layers, _floor(layers.read(f"epoch_ns({stored.cell})"), 1000))
+    kind = "TIMESTAMP" if stored.type in MOMENT_TYPES else "TIMESTAMPTZ"
+    return _calendar(layers, f"epoch_us(CAST({stored.cell} AS {kind}))")
+
+
 def _wall(layers: Layers, stored: Stored) -> str:
     """Microseconds that clocks show, in the zone in which the source shows its instants."""
-    cell = stored.cell
-    if stored.type == "TIMESTAMP_NS":
-        return _calendar(layers, _floor(layers.read(f"epoch_ns({cell})"), 1000))
-    if stored.type != INSTANT_TYPE:
-        return _calendar(layers, f"epoch_us(CAST({cell} AS TIMESTAMP))")
+    micros = _micros(layers, stored)
+    if stored.type in MOMENT_TYPES:
+        return micros
     zone = stored.zone or "UTC"
     shift = _shift(zone)
     if shift is not None:
-        return _calendar(layers, f"{_calendar(layers, f'epoch_us({cell})')} + {sql.whole(shift)}")
-    return _calendar(layers, f"epoch_us(timezone({sql.text(zone)}, {cell}))")
+        return _calendar(layers, f"{micros} + {sql.whole(shift)}")
+    return _calendar(layers, f"epoch_us(timezone({sql.text(zone)}, make_timestamptz({micros})))")
 
 
 def _spelled_moment(layers: Layers, stored: Stored) -> tuple[str, str, str]:
@@ -245,7 +252,7 @@ def _spelled_moment(layers: Layers, stored: Stored) -> tuple[str, str, str]:
 def _days(layers: Layers, stored: Stored) -> str | None:
     if stored.type == "DATE":
         return f"CASE WHEN {_in_calendar(stored.cell)} THEN CAST({stored.cell} - DATE '1970-01-01' AS BIGINT) END"
-    if stored.type in MOMENT_TYPES or stored.type == INSTANT_TYPE:
+    if stored.type in MOMENT_TYPES or stored.type in INSTANT_TYPES:
         return _floor(_wall(layers, stored), DAY)
     if stored.type in TEXT_TYPES:
         return _floor(_spelled_moment(layers, stored)[0], DAY)
@@ -254,8 +261,8 @@ def _days(layers: Layers, stored: Stored) -> str | None:
 
 def _moment(layers: Layers, column: Datetime, stored: Stored) -> str | None:
     zone = column.zone
-    if stored.type == INSTANT_TYPE:
-        return _wall(layers, stored) if zone is None else _calendar(layers, f"epoch_us({stored.cell})")
+    if stored.type in INSTANT_TYPES:
+        return _wall(layers, stored) if zone is None else _micros(layers, stored)
     if stored.type in TEXT_TYPES:
         wall, shift, offset = _spelled_moment(layers, stored)
         if zone is None:
@@ -277,14 +284,14 @@ def _instant(layers: Layers, wall: str, zone: str) -> str:
 
 
 def _clock_of_time(stored: Stored) -> str:
-    micros = f"epoch_us(CAST({stored.cell} AS TIME))"
+    micros = f"epoch_ns({stored.cell}) // 1000" if stored.type == "TIME_NS" else f"epoch_us({stored.cell})"
     return f"CASE WHEN {micros} < {DAY} THEN {micros} END"
 
 
 def _clock(layers: Layers, stored: Stored) -> str | None:
     if stored.type in TIME_TYPES:
         return _clock_of_time(stored)
-    if stored.type in MOMENT_TYPES or stored.type == INSTANT_TYPE:
+    if stored.type in MOMENT_TYPES or stored.type in INSTANT_TYPES:
         wall = _wall(layers, stored)
         return f"{wall} - {_floor(wall, DAY)} * {DAY}"
     if stored.type in TEXT_TYPES:
@@ -305,8 +312,8 @@ def _clock_text(micros: str) -> str:
 def _moment_texts(layers: Layers, stored: Stored) -> list[str]:
     wall = _wall(layers, stored)
     offset = "''"
-    if stored.type == INSTANT_TYPE:
-        minutes = layers.read(f"({wall} - epoch_us({stored.cell})) // {MINUTE}")
+    if stored.type in INSTANT_TYPES:
+        minutes = layers.read(f"({wall} - {_micros(layers, stored)}) // {MINUTE}")
         offset = f"printf('%s%02d:%02d', CASE WHEN {minutes} < 0 THEN '-' ELSE '+' END, abs({minutes}) // 60, abs({minutes}) % 60)"
     day, clock = f"strftime(make_timestamp({wall}), '%Y-%m-%d')", _clock_text(wall)
     return [f"{day} || '{between}' || {clock} || {offset}" for between in (" ", "T")]

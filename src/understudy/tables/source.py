@@ -7,7 +7,7 @@ itself is public: its header and, for frames and Parquet, the types they declare
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from understudy.tables import sql
 from understudy.tables.csvfile import ROW_BYTES, Dialect, dialect, tidy
 from understudy.tables.engine import Engine
 from understudy.tables.frame import check_names, frame
-from understudy.tables.reading import Stored, base_type
+from understudy.tables.reading import PLAINER, Stored, base_type
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".psv")
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -43,6 +43,7 @@ class Source:
     ledger_path: Path
     engine: Engine
     _view: str
+    _stored: dict[str, str] = field(default_factory=dict)
     _dialect: Dialect | None = None
     _paths: tuple[Path, ...] = ()
 
@@ -63,8 +64,7 @@ class Source:
         if name not in self.names:
             raise TableError(f'column "{name}" is not in the table')
         cell = f"x{self.names.index(name)}"
-        kind = "VARCHAR" if self.types is None else self.types[name]
-        return Stored(cell, kind, self.zones.get(name))
+        return Stored(cell, self._stored.get(name, "VARCHAR"), self.zones.get(name))
 
     @property
     def relation(self) -> str:
@@ -81,7 +81,7 @@ class Source:
             columns = sql.struct({f"x{i}": "VARCHAR" for i in range(len(self.names))})
             # One reader, because with several a quoted line break would be an error; padding, because a short row is none.
             parts.append(
-                f"SELECT * FROM read_csv({sql.text(str(ready.path.resolve()))}, columns = {columns}, auto_detect = false, "
+                f"SELECT * FROM read_csv({sql.text(sql.path(ready.path))}, columns = {columns}, auto_detect = false, "
                 f"delim = {sql.text(how.delimiter)}, quote = '\"', escape = '\"', header = {ready.header}, nullstr = '', "
                 f"strict_mode = false, null_padding = true, parallel = false, max_line_size = {ROW_BYTES}, "
                 f"compression = {sql.text(ready.compression)})"
@@ -108,10 +108,10 @@ def open_table(
     engine = Engine()
     engine.seal([])
     engine.register("frame", found.data)
-    types = {name: base_type(kind) for name, kind in zip(found.names, engine.types("frame").values(), strict=True)}
+    kinds = {name: base_type(kind) for name, kind in zip(found.names, engine.types("frame").values(), strict=True)}
     return Source(
         names=found.names,
-        types=types,
+        types=_public(kinds),
         kind=found.kind,
         dtypes=found.dtypes,
         zones=found.zones,
@@ -119,6 +119,7 @@ def open_table(
         ledger_path=Path("table.ledger"),
         engine=engine,
         _view="frame",
+        _stored=kinds,
     )
 
 
@@ -144,7 +145,7 @@ def _open_files(paths: list[Path], delimiter: str | None, encoding: str, header:
         if (how.names, how.delimiter) != (hows[0].names, hows[0].delimiter):
             raise TableError(f"{path.name}: its header differs from that of {paths[0].name}. Nothing was read")
     engine = Engine()
-    engine.seal([path.resolve() for path in paths])
+    engine.seal(paths)
     return Source(
         names=names, types=None, zones={}, engine=engine, _view="cells", _dialect=hows[0], _paths=tuple(paths), **about
     )
@@ -152,15 +153,19 @@ def _open_files(paths: list[Path], delimiter: str | None, encoding: str, header:
 
 def _open_parquet(paths: list[Path], about: dict[str, Any]) -> Source:
     engine = Engine()
-    engine.seal([path.resolve() for path in paths])
-    listed = sql.texts(str(path.resolve()) for path in paths)
+    engine.seal(paths)
+    listed = sql.texts(sql.path(path) for path in paths)
     doing = f"reading {paths[0].name}"
     engine.run(f"CREATE VIEW file AS SELECT * FROM read_parquet([{listed}], hive_partitioning = false)", doing=doing)
-    types = {name: base_type(kind) for name, kind in engine.types("file").items()}
-    names = check_names(list(types), paths[0].name)
+    kinds = {name: base_type(kind) for name, kind in engine.types("file").items()}
+    names = check_names(list(kinds), paths[0].name)
     renamed = ", ".join(f"{sql.name(name)} AS x{i}" for i, name in enumerate(names))
     engine.run(f"CREATE VIEW cells AS SELECT {renamed} FROM file", doing=doing)
-    return Source(names=names, types=types, zones={}, engine=engine, _view="cells", **about)
+    return Source(names=names, types=_public(kinds), zones={}, engine=engine, _view="cells", _stored=kinds, **about)
+
+
+def _public(kinds: dict[str, str]) -> dict[str, str]:
+    return {name: PLAINER.get(kind, kind) for name, kind in kinds.items()}
 
 
 def _kind(path: Path) -> str:

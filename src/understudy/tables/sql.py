@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 
 def name(identifier: str) -> str:
@@ -30,6 +31,15 @@ def texts(values: Iterable[str]) -> str:
     "'a', 'b'"
     """
     return ", ".join(text(v) for v in values)
+
+
+def path(file: Path) -> str:
+    """A file's path, its characters taken literally where the database would look for patterns.
+
+    >>> path(Path("/data/a[1]*.csv"))
+    '/data/a[[]1][*].csv'
+    """
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file.resolve()))
 
 
 def double(value: float) -> str:

@@ -29,11 +29,14 @@ def bound(
     engine: Engine, relation: str, *, id: Stored, column: Column, unit: Unit, salt: str, width: int, keep: Sequence[int]
 ) -> str:
     """A relation with the kept rows and the columns to keep, and each row's id as `unit`; its name."""
-    cells = ", ".join(f"CAST(x{i} AS VARCHAR)" for i in range(width))
+    # A fingerprint of each cell, then a cryptographic hash over them all: combining fingerprints alone is not even-handed.
+    cells = ", ".join(f"hash(CAST(x{i} AS VARCHAR))" for i in range(width))
     spelled = f" OR CAST({id.cell} AS VARCHAR) IN ({sql.texts(column.missing)})" if column.missing else ""
     named = f"CASE WHEN {empty(id)}{spelled} THEN NULL ELSE CAST({id.cell} AS VARCHAR) END"
     kept = ", ".join(f"x{i}" for i in keep)
-    hashed = f"SELECT {kept}, {named} AS unit, hash({sql.text(salt)}, {cells}) AS draw FROM {relation}"
+    hashed = (
+        f"SELECT {kept}, {named} AS unit, md5_number(concat_ws('-', {sql.text(salt)}, {cells})) AS draw FROM {relation}"
+    )
     ranked = f"row_number() OVER (PARTITION BY unit ORDER BY draw) <= {unit.max_rows}"
     query = f"SELECT * EXCLUDE (draw) FROM ({hashed}) WHERE unit IS NOT NULL QUALIFY {ranked}"
     engine.run(f"CREATE TEMP TABLE bounded AS {query}", doing=f"bounding the rows of each {unit.noun}")

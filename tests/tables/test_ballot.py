@@ -1,0 +1,92 @@
+"""Ballots: every cell votes once, for the most specific type that can hold it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from understudy.schema import Boolean, Date, Datetime, Integer, Real, Schema, Time, Undeclared, codec_of
+from understudy.tables import CANDIDATES, EMPTY, TEXT, Table, open_table, supports
+
+
+def votes(cells: list[str | None], missing: tuple[str, ...] = ()) -> list[list[str]]:
+    columns = {f"c{i}": [cell] for i, cell in enumerate(cells)}
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    schema = Schema(columns=tuple(Undeclared(name=name, missing=missing) for name in columns))
+    with open_table(frame) as source:
+        counts = Table(source, schema).votes(list(columns))
+    assert counts.dtype == np.int64
+    assert counts.sum(axis=1).tolist() == [1] * len(cells)
+    return [CANDIDATES[int(row.argmax())] for row in counts]
+
+
+CELLS = {
+    EMPTY: ["", None, "NA"],
+    "bit": ["0", "1", " 1"],
+    "boolean": ["true", "False", "YES", "no", "t", "N"],
+    "integer": ["2", "-5", "+12", "123456789012345678", "10"],
+    "decimal1": ["0.5", "-3.0", ".5"],
+    "decimal2": ["0.55", "12.50"],
+    "decimal6": ["0.123456"],
+    "real": ["1e5", "0.1234567", "5.", "1234567890123456789", "-2.5E-3"],
+    "date": ["2024-02-29", " 1999-01-01"],
+    "datetime": ["2024-02-29 10:00", "2024-02-29T10:00:30.5Z"],
+    "time": ["10:00", "23:59:59.5"],
+    TEXT: ["x", " ", "007", "00.5", "1,5", "2024-02-30", "24:00", "2024-01-01 25:00", "nan", "inf", "0x1F", "é"],
+}
+
+
+def test_a_cell_votes_for_the_most_specific_type():
+    cells = [cell for kind in CELLS.values() for cell in kind]
+    assert votes(cells, missing=("NA",)) == [kind for kind, group in CELLS.items() for _ in group]
+
+
+def test_support_is_a_partial_order_and_the_list_follows_it():
+    for a in CANDIDATES:
+        assert supports(a, a)
+        assert supports(a, TEXT)
+        for b in CANDIDATES:
+            if a not in (b, EMPTY) and supports(a, b):
+                assert not supports(b, a)
+                assert CANDIDATES.index(a) < CANDIDATES.index(b) or (a, b) == ("bit", "boolean")
+            for c in CANDIDATES:
+                assert not (supports(a, b) and supports(b, c)) or supports(a, c)
+
+
+@pytest.mark.parametrize("candidate", ["boolean", "integer", "real", "date", "datetime", "time"])
+def test_what_supports_a_type_can_be_read_as_it(candidate):
+    """A vote never elects a type that would lose the cell."""
+    columns = {
+        "boolean": Boolean(name="x"),
+        "integer": Integer(name="x"),
+        "real": Real(name="x", step=Fraction(1, 10**6)),
+        "date": Date(name="x"),
+        "datetime": Datetime(name="x"),
+        "time": Time(name="x"),
+    }
+    column = columns[candidate]
+    for kind, cells in CELLS.items():
+        if kind != EMPTY and supports(kind, candidate):
+            for cell in cells:
+                text = cell.strip()
+                read = codec_of(column).knows(text) if isinstance(column, Boolean) else column.parse(text) is not None
+                assert read, (candidate, kind)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1, max_size=20))
+def test_any_text_votes_once(cells):
+    votes(cells)
+
+
+def test_typed_columns_vote_too():
+    frame = pl.DataFrame({"a": [1, 2], "b": [[1], None]})
+    with open_table(frame) as source:
+        counts = Table(source, Schema(columns=(Undeclared(name="a"), Undeclared(name="b")))).votes(["a", "b"])
+    assert counts[0][CANDIDATES.index("bit")] == counts[0][CANDIDATES.index("integer")] == 1
+    assert counts[1][CANDIDATES.index(TEXT)] == counts[1][CANDIDATES.index(EMPTY)] == 1

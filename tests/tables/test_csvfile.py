@@ -1,0 +1,227 @@
+"""CSV: one odd row changes nothing but itself, and both ways of reading a file read the same rows."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from understudy.errors import TableError
+from understudy.tables import csvfile, open_table
+
+
+def rows(path: Path, **options) -> list[tuple[str | None, ...]]:
+    """The cells of a file in the order of its rows, as the database holds them."""
+    with open_table(path, **options) as source:
+        return source.engine.run(f"SELECT * FROM {source.relation} ORDER BY rowid", doing="testing")
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+ODD = {
+    "short": (b"4,5", ("4", "5", None)),
+    "empty cells": (b",,", (None, None, None)),
+    "long": (b"4,5,6,7,8", ("4", "5", "6")),
+    "quoted": (b'"4","a ""b"", c",6', ("4", 'a "b", c', "6")),
+    "line break in quotes": (b'4,"a\nb",6', ("4", "a\nb", "6")),
+    "quotes with spaces": (b'4, "5" ,6', ("4", "5", "6")),
+    "quote inside": (b'4,a"b,6', ("4", 'a"b', "6")),
+    "text after quotes": (b'4,"5"x,6', ("4", '"5"x', "6")),
+    "never closed": (b'4,"5,6', ("4", '"5', "6")),
+    "never closed, last": (b'4,5,"6', ("4", "5", '"6')),
+    "only a quote": (b'"', ('"', None, None)),
+    "quoted emptiness": (b'""', (None, None, None)),
+    "no text": (b"4,\xff\xfe,6", ("4", "\ufffd\ufffd", "6")),
+    "nul": (b"4,\x00,6", ("4", "\x00", "6")),
+    "spaces": (b" 4 ,5, 6", (" 4 ", "5", " 6")),
+    "huge": (b"4," + b"x" * (csvfile.CELL_BYTES + 1) + b",6", ("4", None, "6")),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_an_odd_row_changes_nothing_but_itself(odd, ending, tmp_path):
+    line, expected = ODD[odd]
+    before, after = b"1,2,3", b"7,8,9"
+    path = written(tmp_path / "t.csv", ending.join([b"a,b,c", before, line, *[after] * 200, b""]))
+    assert rows(path) == [("1", "2", "3"), expected, *[("7", "8", "9")] * 200]
+
+
+def test_blank_lines_are_no_rows(tmp_path):
+    assert rows(written(tmp_path / "t.csv", b"a,b\n\n1,2\n\n3,4\n\n")) == [("1", "2"), ("3", "4")]
+    assert rows(written(tmp_path / "u.csv", b"\n\na,b\n1,2\n")) == [("1", "2")]
+
+
+def test_in_a_single_column_a_blank_line_is_a_missing_cell(tmp_path):
+    assert rows(written(tmp_path / "t.csv", b"a\n1\n\n2\n")) == [("1",), (None,), ("2",)]
+    assert rows(written(tmp_path / "u.csv", b'a\n1\n\n"2\n')) == [("1",), (None,), ('"2',)]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"], ids=["comma", "semicolon", "tab", "bar"])
+def test_the_header_line_decides_the_delimiter(mark, tmp_path):
+    path = written(tmp_path / "t.csv", f'a{mark}"b,;|x"{mark}c\n1{mark}2.5{mark}3\n'.encode())
+    with open_table(path) as source:
+        assert source.names == ("a", "b,;|x", "c")
+    assert rows(path) == [("1", "2.5", "3")]
+
+
+def test_rows_do_not_decide_the_delimiter(tmp_path):
+    assert rows(written(tmp_path / "t.csv", b"a,b\n" + b"1;2;3;4\n" * 50)) == [("1;2;3;4", None)] * 50
+
+
+def test_a_declared_delimiter_wins(tmp_path):
+    assert rows(written(tmp_path / "t.csv", b"a,b;c\n1,1;2\n"), delimiter=";") == [("1,1", "2")]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig", "utf-8"])
+def test_encodings(encoding, tmp_path):
+    path = written(tmp_path / "t.csv", "näme,b\nMüller,ß\n".encode(encoding))
+    with open_table(path, encoding=encoding) as source:
+        assert source.names == ("näme", "b")
+    assert rows(path, encoding=encoding) == [("Müller", "ß")]
+
+
+def test_marks_at_the_start_of_a_file_say_how_it_is_encoded(tmp_path):
+    assert rows(written(tmp_path / "t.csv", "a,b\nä,2\n".encode("utf-16"))) == [("ä", "2")]
+    assert rows(written(tmp_path / "u.csv", "a,b\nä,2\n".encode("utf-8-sig"))) == [("ä", "2")]
+    assert rows(written(tmp_path / "v.csv", b"\xef\xbb\xbf" + b'"a",b\n1,"2\n')) == [("1", '"2')]
+
+
+def test_compressed_files(tmp_path):
+    content = b'a,b\n1,"x\ny"\n2,"z\n'
+    expected = [("1", "x\ny"), ("2", '"z')]
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(content))
+    with pa.CompressedOutputStream(str(tmp_path / "t.csv.zst"), "zstd") as out:
+        out.write(content)
+    assert rows(tmp_path / "t.csv.gz") == rows(tmp_path / "t.csv.zst") == expected
+    (tmp_path / "u.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    assert rows(tmp_path / "u.csv.gz") == [("1", "2")]
+
+
+def test_files_without_a_header_line_need_names(tmp_path):
+    path = written(tmp_path / "t.csv", b"1,2\n3,4\n")
+    with pytest.raises(TableError, match="without a header line"):
+        open_table(path, header=False)
+    assert rows(path, header=["a", "b"]) == [("1", "2"), ("3", "4")]
+    assert rows(written(tmp_path / "u.csv", b'1,"2\n3,4\n'), header=["a", "b"]) == [("1", '"2'), ("3", "4")]
+
+
+@pytest.mark.parametrize("content", [b"a,b", b"a,b\n", b"a,b\r\n\r\n"])
+def test_a_header_alone_is_an_empty_table(content, tmp_path):
+    assert rows(written(tmp_path / "t.csv", content)) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"a,,c\n", "column 2 has no name"),
+        (b"a,b,a\n", 'column 3 is named "a", as is column 1'),
+    ],
+)
+def test_a_header_that_names_nothing_is_refused(content, says, tmp_path):
+    with pytest.raises(TableError, match=says):
+        open_table(written(tmp_path / "t.csv", content))
+
+
+@pytest.mark.parametrize(
+    "options", [{"encoding": "klingon"}, {"delimiter": '"'}, {"delimiter": "ab"}, {"delimiter": "ä"}]
+)
+def test_a_dialect_that_is_none_is_refused(options, tmp_path):
+    with pytest.raises(TableError, match="Nothing was read"):
+        open_table(written(tmp_path / "t.csv", b"a,b\n"), **options)
+
+
+pieces = st.sampled_from(
+    [
+        b"a",
+        b"1",
+        b",",
+        b",",
+        b"\n",
+        b"\n",
+        b"\r\n",
+        b"\r",
+        b'"',
+        b'""',
+        b" ",
+        b'","',
+        b"\xff",
+        b"\xc3\xa9",
+        b"\x00",
+        b'"x\ny"',
+    ]
+)
+
+
+def reference(content: bytes, width: int) -> list[tuple[str | None, ...]]:
+    """The rules, by the tokenizer alone."""
+    text = content.decode(errors="replace").encode()
+    found = []
+    for record in csvfile._records(iter([text]), b","):
+        if record or width == 1:
+            cells = [(c.decode() or None) for c in record[:width]]
+            found.append(tuple(cells + [None] * (width - len(cells))))
+    return found
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.lists(pieces, max_size=30).map(b"".join), width=st.integers(1, 3))
+@example(content=b'a,"\n1,2\n"', width=2)
+@example(content=b'1,2\n"\r\n3,4', width=2)
+def test_both_ways_of_reading_give_the_same_rows(content, width, tmp_path):
+    """Clean files go to the database as they are, others as a copy: either way what the tokenizer says comes out."""
+    names = ["x", "y", "z"][:width]
+    path = written(tmp_path / "t.csv", content)
+    assert rows(path, header=names) == reference(content.removeprefix(b"\xef\xbb\xbf"), width)
+
+
+@pytest.mark.slow
+@settings(max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.lists(pieces, max_size=40).map(b"".join), width=st.integers(1, 3))
+def test_both_ways_of_reading_give_the_same_rows_at_length(content, width, tmp_path):
+    path = written(tmp_path / "t.csv", content)
+    assert rows(path, header=["x", "y", "z"][:width]) == reference(content.removeprefix(b"\xef\xbb\xbf"), width)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(pieces, max_size=40).map(b"".join), st.integers(1, 7))
+def test_where_the_bytes_are_cut_does_not_matter(content, size):
+    text = content.decode(errors="replace").encode()
+    pieces = [text[i : i + size] for i in range(0, len(text), size)]
+    assert list(csvfile._records(iter(pieces), b",")) == list(csvfile._records(iter([text] if text else []), b","))
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.lists(pieces, max_size=40).map(b"".join), size=st.sampled_from([1, 3, 8]))
+def test_cleanliness_does_not_depend_on_the_size_of_a_chunk(content, size, tmp_path):
+    path = written(tmp_path / "t.csv", content)
+    whole = csvfile._is_clean(path, b",", alone=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csvfile, "CHUNK", size)
+        assert csvfile._is_clean(path, b",", alone=False) == whole
+
+
+def test_a_quoted_cell_closes_within_a_hundred_lines(tmp_path):
+    long = b'1,"' + b"x\n" * (csvfile.QUOTED_LINES + 1) + b'",3\n'
+    found = rows(written(tmp_path / "t.csv", b"a,b,c\n" + long + b"7,8,9\n"))
+    assert found[0] == ("1", '"x', None)
+    assert found[-1] == ("7", "8", "9")
+    assert len(found) == 2 + csvfile.QUOTED_LINES + 1
+
+
+def test_a_private_copy_is_removed_once_it_is_read(tmp_path):
+    with open_table(written(tmp_path / "t.csv", b'a,b\n1,"2\n')) as source:
+        _ = source.relation
+        directory = source.engine.directory
+        assert not re.search("copy", " ".join(p.name for p in directory.iterdir()))
+    assert not directory.exists()
