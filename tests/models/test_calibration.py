@@ -1,0 +1,113 @@
+"""Calibration against brute force over every row of a small world."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.errors import Refused
+from understudy.models.calibration import Calibration
+from understudy.models.junction_tree import JunctionTree
+from understudy.models.logspace import aligned
+
+NAMES = "abcdef"
+
+
+@st.composite
+def worlds(draw, *, spread: float = 5.0, zeros: bool = False):
+    """Sizes, cliques in any order of their columns, and potentials for some of them."""
+    names = NAMES[: draw(st.integers(1, 6))]
+    sizes = {name: draw(st.integers(1, 4)) for name in names}
+    some = st.lists(st.sampled_from(names), min_size=0, max_size=4, unique=True).map(tuple)
+    cliques = [*draw(st.lists(some, min_size=1, max_size=8, unique=True)), tuple(names[:1])]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    potentials = {}
+    for clique in dict.fromkeys(cliques):
+        if draw(st.booleans()):
+            theta = rng.normal(0, spread, [sizes[name] for name in clique])
+            if zeros:
+                theta[rng.random(theta.shape) < 0.2] = -np.inf
+            potentials[clique] = theta
+    return sizes, cliques, potentials
+
+
+def brute(sizes, cliques, potentials):
+    """Every row of the world, one after the other."""
+    columns = tuple(dict.fromkeys(name for clique in cliques for name in clique))
+    log = np.zeros([sizes[name] for name in columns])
+    for clique, theta in potentials.items():
+        log = log + aligned(theta, clique, columns)
+    top = log.max()
+    if not np.isfinite(top):
+        return None, -np.inf
+    weights = np.exp(log - top)
+    mass = weights.sum()
+    found = {}
+    for clique in cliques:
+        kept = [name for name in columns if name in clique]
+        table = weights.sum(axis=tuple(i for i, name in enumerate(columns) if name not in clique)) / mass
+        found[clique] = table.transpose([kept.index(name) for name in clique])
+    return found, float(np.log(mass) + top)
+
+
+def agree(world) -> None:
+    sizes, cliques, potentials = world
+    ready = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
+    truth, log_z = brute(sizes, cliques, potentials)
+    if truth is None:
+        with pytest.raises(Refused, match="no row possible"):
+            ready.run(potentials)
+        return
+    found, found_log_z = ready.run(potentials)
+    assert found_log_z == pytest.approx(log_z, rel=1e-9, abs=1e-9)
+    assert set(found) == set(cliques)
+    for clique in cliques:
+        assert found[clique].shape == truth[clique].shape
+        np.testing.assert_allclose(found[clique], truth[clique], rtol=1e-8, atol=1e-12)
+    for node, belief in zip(ready.tree.nodes, ready.beliefs(potentials), strict=True):
+        np.testing.assert_allclose(belief, brute(sizes, [*cliques, node], potentials)[0][node], rtol=1e-8, atol=1e-12)
+
+
+@given(worlds())
+def test_marginals_and_log_z_are_exact(world):
+    agree(world)
+
+
+@given(worlds(zeros=True))
+def test_impossible_cells_are_exact_too(world):
+    agree(world)
+
+
+@given(worlds(spread=2000.0))
+def test_potentials_beyond_any_float_are_exact_too(world):
+    agree(world)
+
+
+def test_a_chain_of_sixty_columns():
+    """A chain whose neighbours agree with probability 3/4: so do any two neighbours in the result, and every column is even."""
+    names = [f"x{i}" for i in range(60)]
+    cliques = list(itertools.pairwise(names))
+    sizes = dict.fromkeys(names, 2)
+    theta = np.log(np.array([[3.0, 1.0], [1.0, 3.0]]))
+    found, log_z = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes).run(dict.fromkeys(cliques, theta))
+    assert log_z == pytest.approx(np.log(2) + 59 * np.log(4))
+    for clique in cliques:
+        np.testing.assert_allclose(found[clique], [[0.375, 0.125], [0.125, 0.375]])
+
+
+def test_a_clique_outside_the_tree_is_refused():
+    tree = JunctionTree.of([("a", "b")], {"a": 2, "b": 2, "c": 2})
+    with pytest.raises(ValueError, match="no node"):
+        Calibration(tree, [("a", "c")], {"a": 2, "b": 2, "c": 2})
+
+
+@pytest.mark.parametrize(("clique", "shape"), [(("a", "b"), (2, 2)), (("b",), (3,))])
+def test_potentials_that_do_not_fit_are_refused(clique, shape):
+    sizes = {"a": 2, "b": 3}
+    ready = Calibration(JunctionTree.of([("a", "b")], sizes), [("a", "b")], sizes)
+    with pytest.raises(ValueError, match=", ".join(clique)):
+        ready.run({clique: np.zeros(shape)})
