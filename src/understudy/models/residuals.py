@@ -1,0 +1,246 @@
+"""Least squares over any set of noisy marginals, in closed form.
+
+A marginal splits into parts that no other part knows of: for every subset τ of its columns the centred table u[τ], what τ says that no
+smaller set of columns does. A plain noisy marginal of a clique gives an independent estimate of u[τ] for every τ inside it, so repeated,
+nested and overlapping measurements are pooled part by part, by precision, and every marginal is put together from the pooled parts:
+consistent with all others, unbiased, of least variance, its variances exact (Mullins and others, "Efficient and private marginal
+reconstruction with local non-negativity", 2024; Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism", 2023).
+
+    u[c, τ]    y_c summed over c∖τ, centred along each axis of τ; noise variance per cell before centring s²_c · Π n_j, j in c∖τ
+    u[τ]       mean of u[c, τ] over c, weighted by precision w;  s²[τ] = 1 / Σ w
+    μ_A        Σ u[τ] ⊗ 1 / Π n_j, j in A∖τ, over τ in A
+    Var μ_A    Σ s²[τ] · Π (n_i - 1)/n_i, i in τ · Π n_j⁻², j in A∖τ
+
+A centred axis speaks only of the sets that hold its column. Coarser bins of a single column fit no such part: they tie the
+column's own part to the total, and that one small system is solved as it stands. From coarser bins measured jointly with other columns
+only the sums over the bins are used here; the iterative fit (models/entropy.py) uses them whole.
+
+Cells declared impossible carry no noise in a plain measurement. Its variance is then spread over all its cells: exact for the total, a
+close weight for the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from understudy.measurements import Centring, Clique, Measurement, Measurements, Partition
+from understudy.models.variance import cell_variance
+from understudy.schema import Schema
+
+FLAT = 1e-10
+"""A direction with this share of the strongest precision was not measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is known of one set of columns beyond its subsets: a centred table and its precision."""
+
+    values: NDArray[np.float64]
+    precision: float
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The own part of a column with coarser bins, given the total: `values + slope · (total - its estimate)`."""
+
+    values: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """The pooled parts of all measurements; gives any marginal and the variance of each of its cells."""
+
+    schema: Schema
+    total: float
+    total_variance: float
+    parts: Mapping[Clique, Part]
+    columns: Mapping[str, Column]
+
+    @classmethod
+    def of(cls, schema: Schema, measurements: Measurements) -> Residuals:
+        """Pool the parts of every measurement. A number of rows that is public is exact.
+
+        >>> from understudy.accounting import Cost, Currency, Law
+        >>> from fractions import Fraction
+        >>> from understudy.measurements import Identity
+        >>> from understudy.schema import Boolean
+        >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
+        >>> cost, two = Cost(Currency.GDP, Fraction(1)), Identity(2)
+        >>> both = Measurement(("smoker", "cough"), (two, two), np.array([[60, 10], [12, 18]]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
+        >>> one = Measurement(("cough",), (two,), np.array([74, 24]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
+        >>> pooled = Residuals.of(schema, Measurements((both, one)))
+        >>> pooled.marginal(("cough",)).round(2).tolist(), pooled.marginal(("smoker", "cough")).sum(axis=0).round(2).tolist()
+        ([73.33, 25.33], [73.33, 25.33])
+        >>> pooled.variance(("cough",)).round(2).tolist()
+        [2.67, 2.67]
+        """
+        parts = _pool(schema, (m for m in measurements if not _coarse(m)))
+        coarse: dict[str, list[Measurement]] = {}
+        for m in filter(_coarse, measurements):
+            coarse.setdefault(m.clique[0], []).append(m)
+        whole = parts.pop((), Part(np.zeros(()), 0.0))
+        systems = {name: _System.of(schema, name, looks, parts.pop((name,), None)) for name, looks in coarse.items()}
+        if schema.rows is not None:
+            total, variance = float(schema.rows), 0.0
+        else:
+            precision = whole.precision + sum(s.precision for s in systems.values())
+            pull = whole.precision * float(whole.values) + sum(s.pull for s in systems.values())
+            total, variance = (pull / precision, 1 / precision) if precision > 0 else (0.0, math.inf)
+        return cls(schema, total, variance, parts, {name: s.solve(total) for name, s in systems.items()})
+
+    def marginal(self, clique: Clique) -> NDArray[np.float64]:
+        """The least-squares counts of a clique; may be negative. What nothing was measured of is spread evenly."""
+        sizes = self.schema.sizes(clique)
+        result = np.full(sizes, self.total / math.prod(sizes))
+        for tau in _subsets(clique):
+            values = self._values(tau)
+            if values is None:
+                continue
+            axes = _axes(self.schema, tau)
+            rest = math.prod(n for name, n in zip(clique, sizes, strict=True) if name not in tau)
+            shape = [n if name in tau else 1 for name, n in zip(clique, sizes, strict=True)]
+            order = [axes.index(name) for name in clique if name in tau]
+            result += values.transpose(order).reshape(shape) / rest
+        return result
+
+    def variance(self, clique: Clique) -> NDArray[np.float64]:
+        """The variance of each cell of `marginal(clique)`; infinite where something was never measured."""
+        sizes = self.schema.sizes(clique)
+        cells = math.prod(sizes)
+        spread, tilt = np.zeros(sizes), np.ones(sizes)
+        for tau in _subsets(clique):
+            inside = self.schema.sizes(tau)
+            free = math.prod((n - 1) / n for n in inside)
+            if free == 0:
+                continue  # a column of one value has no part of its own
+            if len(tau) == 1 and tau[0] in self.columns:
+                column, (n,) = self.columns[tau[0]], inside
+                shape = [n if name in tau else 1 for name in clique]
+                spread = spread + column.variance.reshape(shape) * n**2 / cells**2
+                tilt = tilt + column.slope.reshape(shape) * n
+            else:
+                part = self.parts.get(_axes(self.schema, tau))
+                spread = spread + (
+                    math.inf if part is None else free / part.precision * (math.prod(inside) / cells) ** 2
+                )
+        if self.total_variance == 0:
+            return spread
+        return np.asarray(spread + self.total_variance * tilt**2 / cells**2, np.float64)
+
+    def known(self, clique: Clique) -> bool:
+        """Whether every part of a clique's marginal was measured."""
+        return bool(np.all(np.isfinite(self.variance(clique))))
+
+    def _values(self, tau: Clique) -> NDArray[np.float64] | None:
+        if len(tau) == 1 and tau[0] in self.columns:
+            return self.columns[tau[0]].values
+        part = self.parts.get(_axes(self.schema, tau))
+        return None if part is None else part.values
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """The own part u of a column with coarser bins, and the total t: H u + h t = b, eliminated down to the total."""
+
+    values: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    precision: float
+    pull: float
+
+    @classmethod
+    def of(cls, schema: Schema, name: str, looks: list[Measurement], part: Part | None) -> _System:
+        (n,) = schema.sizes((name,))
+        centre = np.eye(n) - 1 / n
+        own = 0.0 if part is None else part.precision
+        hessian, tie, pull = own * centre, np.zeros(n), np.zeros(n) if part is None else own * part.values
+        precision, total_pull = 0.0, 0.0
+        for m in looks:
+            bins, weight = m.maps[0].matrix().astype(np.float64), 1 / cell_variance(m)
+            seen, even = bins @ centre, bins.sum(axis=1) / n
+            hessian = hessian + weight * seen.T @ seen
+            tie = tie + weight * seen.T @ even
+            pull = pull + weight * seen.T @ m.values
+            precision += weight * float(even @ even)
+            total_pull += weight * float(even @ m.values)
+        inverse, unseen = _inverse(hessian, exact=own > 0)
+        return cls(
+            inverse @ pull,
+            -inverse @ tie,
+            np.where(unseen, math.inf, np.diag(inverse)),
+            precision - float(tie @ inverse @ tie),
+            total_pull - float(tie @ inverse @ pull),
+        )
+
+    def solve(self, total: float) -> Column:
+        return Column(self.values + self.slope * total, self.slope, self.variance)
+
+
+def _inverse(hessian: NDArray[np.float64], *, exact: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The inverse among centred vectors, and the cells that a direction nothing was measured of touches."""
+    n = len(hessian)
+    if exact:
+        # The constant direction is no part of it; giving it the mean precision leaves the inverse of the rest as it is.
+        level = float(np.trace(hessian)) / n
+        inverse = cho_solve(cho_factor(hessian + level / n), np.eye(n) - 1 / n)
+        return np.asarray((inverse + inverse.T) / 2, np.float64), np.zeros(n, bool)
+    size, basis = np.linalg.eigh(hessian)
+    seen = size > FLAT * max(float(size[-1]), 0.0)
+    touched = 1 - 1 / n - (basis[:, seen] ** 2).sum(axis=1) > 1e-9
+    return np.asarray((basis[:, seen] / size[seen]) @ basis[:, seen].T, np.float64), touched
+
+
+def _pool(schema: Schema, measurements: Iterator[Measurement]) -> dict[Clique, Part]:
+    top: dict[Clique, NDArray[np.float64]] = {}
+    bottom: dict[Clique, float] = {}
+    for m in measurements:
+        for tau, values, variance in _pieces(m, _spread_variance(schema, m)):
+            key = _axes(schema, tau)
+            piece = values.transpose([tau.index(name) for name in key]) / variance
+            top[key] = top[key] + piece if key in top else piece
+            bottom[key] = bottom.get(key, 0.0) + 1 / variance
+    return {key: Part(np.asarray(top[key] / bottom[key]), bottom[key]) for key in top}
+
+
+def _pieces(m: Measurement, variance: float) -> list[tuple[Clique, NDArray[np.float64], float]]:
+    """The parts a measurement speaks of, each with the variance of a cell before centring."""
+    pieces: list[tuple[Clique, NDArray[np.float64], float]] = [((), m.values.astype(np.float64), variance)]
+    for i in reversed(range(len(m.clique))):  # from the last axis on, so that those still to come keep their places
+        name, axis, split = m.clique[i], m.maps[i], []
+        for tau, values, var in pieces:
+            if not isinstance(axis, Centring):
+                split.append((tau, np.asarray(values.sum(axis=i)), var * axis.out))
+            if not isinstance(axis, Partition):
+                gain = axis.size if isinstance(axis, Centring) else 1
+                split.append(((name, *tau), (values - values.mean(axis=i, keepdims=True)) / gain, var / gain**2))
+        pieces = split
+    return pieces
+
+
+def _spread_variance(schema: Schema, m: Measurement) -> float:
+    zeros = schema.zeros(m.clique) if m.plain else None
+    noisy = 1.0 if zeros is None else 1 - float(np.mean(zeros))
+    return cell_variance(m) * max(noisy, 1 / max(m.values.size, 1))
+
+
+def _coarse(m: Measurement) -> bool:
+    return len(m.clique) == 1 and isinstance(m.maps[0], Partition)
+
+
+def _subsets(clique: Clique) -> Iterator[Clique]:
+    """Every subset but the empty one."""
+    return chain.from_iterable(combinations(clique, k) for k in range(1, len(clique) + 1))
+
+
+def _axes(schema: Schema, tau: Clique) -> Clique:
+    """A set of columns in the schema's order: the key of its part and the order of its axes."""
+    return tau if len(tau) < 2 else tuple(name for name in schema if name in tau)
