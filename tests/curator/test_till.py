@@ -30,16 +30,20 @@ def till_of(run) -> Till:
     return Till(run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0)))
 
 
+def nothing() -> None:
+    """There is nothing to count."""
+
+
 def test_the_charge_is_on_disk_before_the_draw(ledger: Ledger):
     run = ledger.reserve(Budget.of(1, 0), event="test")
     seen = []
 
-    def draw():
+    def draw(exact):
         with Ledger.open(ledger.path) as other:  # another process would see the same
             seen.extend(e.kind for e in other.entries())
         return {"x": np.array([1])}
 
-    till_of(run).pay(QUESTION, HALF, draw)
+    till_of(run).pay(QUESTION, HALF, nothing, draw)
     assert seen == ["open", "reserve", "charge"]
     assert [e.kind for e in ledger.entries()] == ["open", "reserve", "charge", "answer"]
 
@@ -49,7 +53,7 @@ def test_a_refused_question_draws_nothing_and_costs_nothing(ledger: Ledger):
     till = till_of(run)
     drawn = []
     with pytest.raises(BudgetExceeded):
-        till.pay(QUESTION, Cost(Currency.PURE, Fraction(2)), lambda: drawn.append(1) or {})
+        till.pay(QUESTION, Cost(Currency.PURE, Fraction(2)), nothing, lambda exact: drawn.append(1) or {})
     assert drawn == []
     assert till.left == 1
     assert [e.kind for e in ledger.entries()] == ["open", "reserve"]
@@ -57,28 +61,47 @@ def test_a_refused_question_draws_nothing_and_costs_nothing(ledger: Ledger):
 
 def test_only_resuming_the_same_run_replays_an_answer(ledger: Ledger):
     run = ledger.reserve(Budget.of(1, 0), event="test")
-    first = till_of(run).pay(QUESTION, HALF, lambda: {"x": np.array([41])})
-    again = till_of(ledger.resume(run.id)).pay(QUESTION, HALF, lambda: {"x": np.array([42])})
+    first = till_of(run).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([41])})
+    again = till_of(ledger.resume(run.id)).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([42])})
     assert first["x"] == again["x"] == 41
-    new = till_of(ledger.reserve(Budget.of(1, 0), event="test")).pay(QUESTION, HALF, lambda: {"x": np.array([43])})
+    new = till_of(ledger.reserve(Budget.of(1, 0), event="test")).pay(
+        QUESTION, HALF, nothing, lambda exact: {"x": np.array([43])}
+    )
     assert new["x"] == 43
 
 
 def test_another_question_at_the_same_step_is_refused(ledger: Ledger):
     run = ledger.reserve(Budget.of(1, 0), event="test")
-    till_of(run).pay(QUESTION, HALF, lambda: {"x": np.array([41])})
+    till_of(run).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([41])})
     with pytest.raises(LedgerError):
-        till_of(ledger.resume(run.id)).pay({"mechanism": "test", "what": 2}, HALF, lambda: {"x": np.array([42])})
+        till_of(ledger.resume(run.id)).pay(
+            {"mechanism": "test", "what": 2}, HALF, nothing, lambda exact: {"x": np.array([42])}
+        )
 
 
 def test_a_draw_that_fails_stays_spent(ledger: Ledger):
     run = ledger.reserve(Budget.of(1, 0), event="test")
 
+    def broken(exact):
+        raise OSError("disk gone")
+
+    with pytest.raises(OSError):
+        till_of(run).pay(QUESTION, Cost(Currency.PURE, Fraction(3, 4)), nothing, broken)
+    assert ledger.resume(run.id).filter.left == Fraction(1, 4)
+    with pytest.raises(BudgetExceeded):
+        till_of(ledger.resume(run.id)).pay(
+            QUESTION, Cost(Currency.PURE, Fraction(3, 4)), nothing, lambda exact: {"x": np.array([1])}
+        )
+
+
+def test_counting_that_fails_costs_nothing_and_can_be_asked_again(ledger: Ledger):
+    run = ledger.reserve(Budget.of(1, 0), event="test")
+    whole = Cost(Currency.PURE, Fraction(1))
+
     def broken():
         raise OSError("disk gone")
 
     with pytest.raises(OSError):
-        till_of(run).pay(QUESTION, Cost(Currency.PURE, Fraction(3, 4)), broken)
-    assert ledger.resume(run.id).filter.left == Fraction(1, 4)
-    with pytest.raises(BudgetExceeded):
-        till_of(ledger.resume(run.id)).pay(QUESTION, Cost(Currency.PURE, Fraction(3, 4)), lambda: {"x": np.array([1])})
+        till_of(run).pay(QUESTION, whole, broken, lambda exact: {"x": np.array([1])})
+    assert ledger.resume(run.id).filter.left == 1
+    assert till_of(ledger.resume(run.id)).pay(QUESTION, whole, nothing, lambda exact: {"x": np.array([2])})["x"] == 2

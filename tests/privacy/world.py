@@ -98,14 +98,16 @@ class Hearing(Till):
         self.times = times
         self.heard: list[Heard] = []
 
-    def pay(self, request: Mapping[str, object], cost: Cost, draw: Callable[[], Answer]) -> Answer:
+    def pay(
+        self, request: Mapping[str, object], cost: Cost, count: Callable[[], object], draw: Callable[[object], Answer]
+    ) -> Answer:
         answers: list[Answer] = []
 
-        def many() -> Answer:
-            answers.extend(draw() for _ in range(self.times))
+        def many(exact: object) -> Answer:
+            answers.extend(draw(exact) for _ in range(self.times))
             return answers[-1]
 
-        last = super().pay(request, cost, many)
+        last = super().pay(request, cost, count, many)
         self.heard.append(Heard(request, cost, answers))
         return last
 

@@ -63,7 +63,8 @@ def _histogram(room: Room, column: str, edges: tuple[int, ...], amount: Fraction
     answer = room.till.pay(
         request,
         price(room.law, scale, sensitivity, room.currency),
-        lambda: {"counts": room.noisy(room.table.lattice_counts(column, edges), scale)},
+        lambda: room.table.lattice_counts(column, edges),
+        lambda exact: {"counts": room.noisy(exact, scale)},
     )
     return answer["counts"].astype(np.int64), scale
 

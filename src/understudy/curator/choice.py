@@ -56,15 +56,18 @@ def choose(
         ],
     }
 
-    def draw() -> Answer:
+    def count() -> NDArray[np.int64]:
         tables = room.table.counts(cliques)
         scores = [
             int(f) * (rule.of(counts, estimate) - int(o))
             for counts, estimate, f, o in zip(tables, rounded, factors, offsets, strict=True)
         ]
-        return {"index": np.array(exponential(np.array(scores, np.int64), epsilon=epsilon, sensitivity=sensitivity))}
+        return np.array(scores, np.int64)
 
-    answer = room.till.pay(request, price_choice(epsilon, room.currency), draw)
+    def draw(scores: NDArray[np.int64]) -> Answer:
+        return {"index": np.array(exponential(scores, epsilon=epsilon, sensitivity=sensitivity))}
+
+    answer = room.till.pay(request, price_choice(epsilon, room.currency), count, draw)
     return cliques[int(answer["index"])]
 
 
@@ -84,9 +87,9 @@ def errors(room: Room, estimates: Estimates, *, amount: Fraction) -> dict[Clique
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
     one = rule.sensitivity(room.neighbours, room.max_rows)
-    count = len(cliques)
+    many = len(cliques)
     sensitivity = Sensitivity(
-        l1=Fraction(count * one), l2_squared=Fraction(count * one * one), l0=count, linf=Fraction(one)
+        l1=Fraction(many * one), l2_squared=Fraction(many * one * one), l0=many, linf=Fraction(one)
     )
     scale = room.scale(amount, sensitivity)
     cost = price(room.law, scale, sensitivity, room.currency)
@@ -97,11 +100,10 @@ def errors(room: Room, estimates: Estimates, *, amount: Fraction) -> dict[Clique
         "candidates": [[c, fingerprint(e)] for c, e in zip(cliques, rounded, strict=True)],
     }
 
-    def draw() -> Answer:
+    def count() -> NDArray[np.int64]:
         tables = room.table.counts(cliques)
-        exact = np.array([rule.of(t, e) for t, e in zip(tables, rounded, strict=True)], np.int64)
-        return {"distances": room.noisy(exact, scale)}
+        return np.array([rule.of(t, e) for t, e in zip(tables, rounded, strict=True)], np.int64)
 
-    distances = room.till.pay(request, cost, draw)["distances"]
+    distances = room.till.pay(request, cost, count, lambda exact: {"distances": room.noisy(exact, scale)})["distances"]
     each = price(room.law, scale, Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)), room.currency)
     return {c: Distance(c, int(d), GRID, room.law, scale, each) for c, d in zip(cliques, distances, strict=True)}

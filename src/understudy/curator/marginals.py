@@ -54,14 +54,13 @@ def measure(
     total = sum((cost for *_, cost in plans), Cost(room.currency, Fraction(0)))
     request = {"mechanism": "marginals", "law": room.law, "cliques": [[c, repr(a), s] for c, a, s, _ in plans]}
 
-    def draw() -> Answer:
-        tables = room.table.counts([clique for clique, *_ in plans])
+    def draw(tables: list[NDArray[np.int64]]) -> Answer:
         return {
             f"{i}": _noisy(room, schema, clique, axes, scale, counts)
             for i, ((clique, axes, scale, _), counts) in enumerate(zip(plans, tables, strict=True))
         }
 
-    answer = room.till.pay(request, total, draw)
+    answer = room.till.pay(request, total, lambda: room.table.counts([clique for clique, *_ in plans]), draw)
     return Measurements(
         tuple(
             Measurement(clique, axes, answer[f"{i}"].astype(np.int64, copy=False), room.law, scale, cost)

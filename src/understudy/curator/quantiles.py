@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost
 from understudy.accounting.pricing import choice_epsilon_for, price_choice
@@ -46,8 +47,8 @@ def quantiles(room: Room, column: Lattice, alphas: Sequence[Fraction], *, amount
         "range": [low, high],
     }
 
-    def draw() -> Answer:
-        values, counts = room.table.lattice(column.name)
+    def draw(found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Answer:
+        values, counts = found
         drawn = [
             quantile(
                 values,
@@ -63,4 +64,6 @@ def quantiles(room: Room, column: Lattice, alphas: Sequence[Fraction], *, amount
         ]
         return {"indices": np.array(drawn, np.int64)}
 
-    return sorted(int(i) for i in room.till.pay(request, cost, draw)["indices"])
+    return sorted(
+        int(i) for i in room.till.pay(request, cost, lambda: room.table.lattice(column.name), draw)["indices"]
+    )

@@ -82,15 +82,15 @@ def labels(room: Room, column: str, *, amount: Fraction, delta: Fraction) -> tup
     scale, cost, at = _plan(room, amount, delta, f"{column}: its values have to be learned")
     request = {"mechanism": "values", "column": column, "law": room.law, "scale": scale, "threshold": at}
 
-    def draw() -> Answer:
-        names, counts = room.table.labels(column)
+    def draw(found: tuple[list[str], NDArray[np.int64]]) -> Answer:
+        names, counts = found
         order = sorted(range(len(names)), key=names.__getitem__)
         noisy = room.noisy(counts[np.array(order, np.intp)], scale)
         passed = [names[i] for i, count in zip(order, noisy, strict=True) if count > at]
         # The array is made of what shows alone: its width must not depend on a label that does not.
         return {"labels": np.array(passed, np.str_), "counts": noisy[noisy > at]}
 
-    answer = room.till.pay(request, cost, draw)
+    answer = room.till.pay(request, cost, lambda: room.table.labels(column), draw)
     shown = tuple(str(label) for label in answer["labels"])
     codes = np.arange(len(shown), dtype=np.int64)[:, None]
     return shown, Sparse((column,), codes, answer["counts"].astype(np.int64), at, room.law, scale, cost)
@@ -101,13 +101,13 @@ def cells(room: Room, clique: Clique, *, amount: Fraction, delta: Fraction) -> S
     scale, cost, at = _plan(room, amount, delta, "a sparse histogram shows only cells above a threshold")
     request = {"mechanism": "cells", "clique": clique, "law": room.law, "scale": scale, "threshold": at}
 
-    def draw() -> Answer:
-        codes, counts = room.table.sparse_counts(clique)
+    def draw(found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Answer:
+        codes, counts = found
         order = np.lexsort(codes.T[::-1])
         noisy = room.noisy(counts[order], scale)
         return {"codes": codes[order][noisy > at], "counts": noisy[noisy > at]}
 
-    answer = room.till.pay(request, cost, draw)
+    answer = room.till.pay(request, cost, lambda: room.table.sparse_counts(clique), draw)
     codes: NDArray[np.int64] = answer["codes"].astype(np.int64).reshape(-1, len(clique))
     return Sparse(clique, codes, answer["counts"].astype(np.int64), at, room.law, scale, cost)
 

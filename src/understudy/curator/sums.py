@@ -101,8 +101,8 @@ def _pay(
     cost = price(room.law, scale, sensitivity, room.currency)
     request = {"mechanism": what, "column": column, "law": room.law, "scale": scale, "origin": origin}
 
-    def draw() -> Answer:
+    def draw(counted: int) -> Answer:
         noise = int(room.draw(room.law, scale, (1,))[0])
-        return {"value": np.array(str(exact() + noise))}  # text, because a sum may exceed 64 bits
+        return {"value": np.array(str(counted + noise))}  # text, because a sum may exceed 64 bits
 
-    return Sum(column, int(str(room.till.pay(request, cost, draw)["value"])), origin, room.law, scale, cost)
+    return Sum(column, int(str(room.till.pay(request, cost, exact, draw)["value"])), origin, room.law, scale, cost)

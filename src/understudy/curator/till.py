@@ -1,10 +1,10 @@
 """The till: every answer is paid for here, in one order that a crash cannot change.
 
-    admit (the run's filter)  →  charge (durable)  →  draw  →  store  →  answer
+    admit (the run's filter)  →  count (exact, may fail)  →  charge (durable)  →  draw  →  store  →  answer
 
-Refused by the filter: nothing was spent. Killed after the charge: the charge stands and no answer left the room. Killed after the store:
-only resuming the same run, asking the same question at the same step, gets that stored answer again. No path returns an
-answer that was not charged, and none returns a stored answer to a new run.
+Refused by the filter, or failed while counting: nothing was charged. Killed after the charge: the charge stands and no answer left the
+room. Killed after the store: only resuming the same run, asking the same question at the same step, gets that stored answer again. No path
+returns an answer that was not charged, and none returns a stored answer to a new run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from understudy.accounting.filter import Filter
 
 Answer = dict[str, NDArray[np.generic]]
 """Noisy arrays by name: all that a mechanism may hand back."""
+
+Exact = TypeVar("Exact")
+"""What was counted, on its way to the noise."""
 
 
 class Run(Protocol):
@@ -58,8 +61,13 @@ class Till:
         """What is left of the δ set aside for thresholds."""
         return self._filter.left_delta
 
-    def pay(self, request: Mapping[str, object], cost: Cost, draw: Callable[[], Answer]) -> Answer:
-        """Charge for a request, then draw its answer; `request` states everything the answer depends on but the rows and the noise."""
+    def pay(
+        self, request: Mapping[str, object], cost: Cost, count: Callable[[], Exact], draw: Callable[[Exact], Answer]
+    ) -> Answer:
+        """Count, charge, then draw; `request` states everything the answer depends on but the rows and the noise.
+
+        Counting is the part that takes long and can fail, so it comes before the charge: what fails there can be asked again for free.
+        """
         digest = hashlib.sha256(json.dumps(request, sort_keys=True, default=str).encode()).hexdigest()
         step, self._step = self._step, self._step + 1
         self._filter.admit(cost)
@@ -67,8 +75,9 @@ class Till:
         stored = self._run.answer(step, digest)
         if stored is not None:
             return _unpack(stored)
+        exact = count()
         self._run.charge(step, cost, digest)
-        answer = draw()
+        answer = draw(exact)
         self._run.store(step, digest, _pack(answer))
         return answer
 

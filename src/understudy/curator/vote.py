@@ -1,7 +1,7 @@
 """The vote on types: what a column of a CSV file holds, decided by all its cells rather than by whether every one of them parses.
 
 Each cell votes for exactly one candidate, the most specific type it can be read as (`tables.CANDIDATES`). The noisy votes then elect
-the most specific type that nearly all non-empty cells support, so that one odd cell neither flips a type nor shows.
+the most specific type that can hold every kind of cell that stands out, so that one odd cell neither flips a type nor shows.
 
 Why it is private. A row has one cell in each of d columns, and each cell one vote: one row moves d counts by 1. A unit of m rows moves
 the votes by at most d·m in L1 and √d·m in L2; replaced, by twice and √2 times that. Every count is noised, the empty ones too.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ TOLERANCE = Fraction(1, 500)
 """Part of the non-empty cells that may be something else."""
 
 SIGMAS = 3
-"""Votes against a candidate that may be noise alone, in standard deviations of their sum."""
+"""Votes for a candidate that may be noise alone, in standard deviations."""
 
 
 def types(room: Room, columns: Sequence[Undeclared], *, amount: Fraction) -> list[Column]:
@@ -41,7 +40,8 @@ def types(room: Room, columns: Sequence[Undeclared], *, amount: Fraction) -> lis
     answer = room.till.pay(
         request,
         price(room.law, scale, sensitivity, room.currency),
-        lambda: {"votes": room.noisy(room.table.votes(names), scale)},
+        lambda: room.table.votes(names),
+        lambda exact: {"votes": room.noisy(exact, scale)},
     )
     votes: NDArray[np.int64] = answer["votes"].astype(np.int64)
     noise = deviation(room.law, scale)
@@ -49,24 +49,19 @@ def types(room: Room, columns: Sequence[Undeclared], *, amount: Fraction) -> lis
 
 
 def elect(ballots: NDArray[np.int64], noise: float) -> str:
-    """The most specific candidate that nearly all non-empty cells support; text where nothing stands out of the noise.
+    """The most specific candidate that can hold every kind of cell that stands out of the noise; text where none does.
 
     >>> ballots = np.zeros(len(CANDIDATES), np.int64)
     >>> ballots[CANDIDATES.index("integer")], ballots[CANDIDATES.index("text")] = 1000, 1
     >>> elect(ballots, 1.0)
     'integer'
     """
-    filled = [i for i, name in enumerate(CANDIDATES) if name != EMPTY]
-    total = int(ballots[filled].sum())
-    slack = SIGMAS * noise * sqrt(len(filled))
-    if total <= 2 * slack:
+    filled = {name: int(votes) for name, votes in zip(CANDIDATES, ballots, strict=True) if name != EMPTY}
+    enough = max(SIGMAS * noise, float(TOLERANCE) * sum(filled.values()))
+    standing = [name for name, votes in filled.items() if votes > enough]
+    if not standing:
         return TEXT
-    allowed = max(slack, float(TOLERANCE) * total)
-    for name in CANDIDATES:
-        against = sum(int(ballots[i]) for i in filled if not supports(CANDIDATES[i], name))
-        if name != EMPTY and against <= allowed:
-            return name
-    return TEXT
+    return next(name for name in filled if all(supports(vote, name) for vote in standing))
 
 
 def _typed(column: Undeclared, elected: str) -> Column:
