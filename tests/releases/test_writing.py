@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import resource
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.errors import Refused
+from understudy.releases import release as module
 from understudy.releases import write_rows
 from understudy.releases.frames import cells
 from understudy.releases.writing import guarded
@@ -204,6 +204,16 @@ def test_many_chunks_make_one_file_with_the_rows_of_a_frame(tmp_path, monkeypatc
     assert names(tmp_path) == [path.name]
 
 
+def test_many_batches_are_sampled_alike_for_frames_and_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BATCH", 300)
+    monkeypatch.setattr(cells, "CHUNK", 100)
+    for given in ({}, {"sex": "F"}):
+        assert release().write(tmp_path / "a.csv", 1050, seed=5, given=given) == 1050
+        frame = release().sample(1050, seed=5, given=given, kind="pandas")
+        assert len(frame) == 1050
+        assert [row[0] for row in rows_of(tmp_path / "a.csv")[1:]] == frame["sex"].tolist()
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_no_rows_make_a_file_with_a_header(tmp_path, suffix):
     path = tmp_path / f"a.{suffix}"
@@ -265,12 +275,24 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_rows(tmp_path):
-    schema = Schema(columns=tuple(Integer(name=f"c{i}", min=0, max=10**6) for i in range(10)))
+    """In a process of its own, so that the peak is that of writing and of nothing before it."""
+    program = textwrap.dedent("""
+        import resource, sys
+        from understudy.models import ProductModel
+        from understudy.releases import Guarantee, Release
+        from understudy.schema import Integer, Schema
+        schema = Schema(columns=tuple(Integer(name=f"c{i}", min=0, max=10**6) for i in range(10)))
+        release = Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, 1.0))
+        release.write(sys.argv[1], int(sys.argv[2]), seed=0)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
+    """)
     for suffix in ("csv", "parquet"):
-        peaks = []
-        for rows in (1_000_000, 8_000_000):
-            codes = {name: np.zeros(rows, np.uint8) for name in schema}
-            write_rows(schema, codes, tmp_path / f"a.{suffix}", np.random.default_rng(0))
-            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-        # beyond the codes themselves (80 MB) only a few chunks' worth; whole columns of 64-bit values would be 640 MB
-        assert peaks[1] - peaks[0] < 300_000
+        peaks = [
+            int(
+                subprocess.run(
+                    [sys.executable, "-c", program, tmp_path / f"a.{suffix}", rows], capture_output=True, check=True
+                ).stdout
+            )
+            for rows in ("5000000", "15000000")
+        ]
+        assert peaks[1] < peaks[0] * 1.3, peaks  # the rows as 64-bit values would be 1.2 GB

@@ -13,17 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Cost
 from understudy.accounting.law import Law
-from understudy.accounting.neighbours import Neighbours
 from understudy.errors import ReleaseError, SchemaError
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Measurements, Partition, Sparse
 from understudy.models import from_parts
-from understudy.releases.fields import Fields, as_day, as_text, as_whole, ratio, wrong
+from understudy.releases.fields import Fields, as_text, as_whole, ratio, wrong
 from understudy.releases.frames import KINDS
-from understudy.releases.guarantee import Guarantee, Promise
 from understudy.releases.release import VERSION, Kind, Option, Release
-from understudy.releases.statement import Statement, Step
+from understudy.releases.terms import cost_in, cost_out, guarantee_in, guarantee_out, statement_in, statement_out
 from understudy.schema import Schema, schema_from_dict, schema_to_dict
 
 FORMAT = "understudy release"
@@ -97,7 +95,7 @@ def to_document(release: Release) -> tuple[dict[str, object], Arrays]:
         "format": FORMAT,
         "version": release.version,
         "kind": release.kind.value,
-        "guarantee": _guarantee_out(release.guarantee),
+        "guarantee": guarantee_out(release.guarantee),
         "schema": schema_to_dict(release.schema),
         "measurements": [_measurement_out(m, shelf) for m in release.measurements],
         "sparse": [_sparse_out(s, shelf) for s in release.measurements.sparse],
@@ -105,7 +103,7 @@ def to_document(release: Release) -> tuple[dict[str, object], Arrays]:
         "microdata": None
         if release.microdata is None
         else {name: shelf.put(release.microdata[name]) for name in release.schema},
-        "statement": _statement_out(release.statement),
+        "statement": statement_out(release.statement),
         "synthesizer": {"name": release.synthesizer, "options": dict(release.options)},
         "environment": dict(release.environment),
         "frame": release.frame,
@@ -135,12 +133,12 @@ def from_document(document: object, arrays: Mapping[str, NDArray[np.generic]]) -
     synthesizer = Fields(top["synthesizer"], "synthesizer", {"name", "options"})
     return Release(
         kind=top.choice("kind", Kind),
-        guarantee=_guarantee_in(top["guarantee"]),
+        guarantee=guarantee_in(top["guarantee"]),
         schema=schema,
         measurements=Measurements(measurements, sparse),
         model=model,
         microdata=microdata,
-        statement=_statement_in(top["statement"]),
+        statement=statement_in(top["statement"]),
         synthesizer=synthesizer.text("name", limit=200),
         options=_options(synthesizer.mapping("options")),
         environment={
@@ -257,14 +255,14 @@ def _sparse_in(found: object, where: str, schema: Schema, basket: Basket) -> Spa
 
 def _noise_out(measurement: Measurement | Sparse) -> dict[str, object]:
     cost = measurement.cost
-    return {"law": measurement.law.value, "scale": ratio(measurement.scale), "cost": _cost_out(cost)}
+    return {"law": measurement.law.value, "scale": ratio(measurement.scale), "cost": cost_out(cost)}
 
 
 def _noise_in(fields: Fields) -> tuple[Law, Fraction, Cost]:
     scale = fields.fraction("scale")
     if not math.isfinite(_as_float(scale)):
         raise wrong(fields.path("scale"), "a scale of ordinary size")
-    return fields.choice("law", Law), scale, _cost_in(fields["cost"], fields.path("cost"))
+    return fields.choice("law", Law), scale, cost_in(fields["cost"], fields.path("cost"))
 
 
 def _as_float(number: Fraction) -> float:
@@ -272,15 +270,6 @@ def _as_float(number: Fraction) -> float:
         return float(number)
     except OverflowError:
         return math.inf
-
-
-def _cost_out(cost: Cost) -> dict[str, object]:
-    return {"currency": cost.currency.value, "amount": ratio(cost.amount), "delta": ratio(cost.delta)}
-
-
-def _cost_in(found: object, where: str) -> Cost:
-    fields = Fields(found, where, {"currency", "amount", "delta"})
-    return Cost(fields.choice("currency", Currency), fields.fraction("amount"), fields.fraction("delta"))
 
 
 def _map_out(axis: AxisMap) -> dict[str, object]:
@@ -310,75 +299,3 @@ def _codes(array: NDArray[np.generic], where: str) -> NDArray[np.integer]:
     if array.dtype.kind != "u" or array.ndim != 1:
         raise wrong(where, "a column of codes")
     return array.astype(array.dtype, copy=False)
-
-
-# -- promise and account ------------------------------------------------------------------------------------------------------
-
-
-def _guarantee_out(guarantee: Guarantee) -> dict[str, object]:
-    return {
-        "kind": guarantee.kind.value,
-        "sentence": guarantee.sentence(),
-        "epsilon": ratio(guarantee.epsilon),
-        "delta": ratio(guarantee.delta),
-        "currency": None if guarantee.currency is None else guarantee.currency.value,
-        "amount": ratio(guarantee.amount),
-        "neighbours": guarantee.neighbours.value,
-        "unit": guarantee.unit,
-        "max_rows": guarantee.max_rows,
-        "invariants": list(guarantee.invariants),
-        "public": list(guarantee.public),
-        "learned": list(guarantee.learned),
-    }
-
-
-def _guarantee_in(found: object) -> Guarantee:
-    names = {"kind", "sentence", "epsilon", "delta", "currency", "amount", "neighbours", "unit", "max_rows"}
-    fields = Fields(found, "guarantee", names | {"invariants", "public", "learned"})
-    guarantee = Guarantee(
-        kind=fields.choice("kind", Promise),
-        epsilon=fields.fraction("epsilon"),
-        delta=fields.fraction("delta"),
-        currency=None if fields["currency"] is None else fields.choice("currency", Currency),
-        amount=fields.fraction("amount"),
-        neighbours=fields.choice("neighbours", Neighbours),
-        unit=fields.text("unit", limit=1000),
-        max_rows=fields.whole("max_rows", low=1),
-        invariants=fields.texts("invariants"),
-        public=fields.texts("public"),
-        learned=fields.texts("learned"),
-    )
-    if fields["sentence"] != guarantee.sentence():
-        raise wrong("guarantee.sentence", "what the numbers beside it say")
-    return guarantee
-
-
-def _statement_out(statement: Statement) -> dict[str, object]:
-    return {
-        "dataset": statement.dataset,
-        "epsilon": ratio(statement.epsilon),
-        "delta": ratio(statement.delta),
-        "steps": [{"asked": s.asked, "cost": _cost_out(s.cost), "share": ratio(s.share)} for s in statement.steps],
-        "ledger": statement.ledger,
-        "run": statement.run,
-        "day": None if statement.day is None else statement.day.isoformat(),
-    }
-
-
-def _statement_in(found: object) -> Statement:
-    fields = Fields(found, "statement", {"dataset", "epsilon", "delta", "steps", "ledger", "run", "day"})
-    return Statement(
-        dataset=fields.text("dataset", limit=1000),
-        epsilon=fields.fraction("epsilon"),
-        delta=fields.fraction("delta"),
-        steps=tuple(_step_in(step, f"statement.steps[{i}]") for i, step in enumerate(fields.items("steps"))),
-        ledger=fields.text("ledger", limit=1000),
-        run=fields.text("run", limit=1000),
-        day=fields.optional("day", as_day),
-    )
-
-
-def _step_in(found: object, where: str) -> Step:
-    fields = Fields(found, where, {"asked", "cost", "share"})
-    cost = _cost_in(fields["cost"], fields.path("cost"))
-    return Step(asked=fields.text("asked"), cost=cost, share=fields.fraction("share"))

@@ -13,7 +13,7 @@ from typing import TypeVar
 from understudy.errors import ReleaseError
 
 DEPTH_LIMIT = 32
-NODE_LIMIT = 2_000_000
+NODE_LIMIT = 1_000_000
 TEXT_LIMIT = 100_000
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _RATIO = re.compile(r"-?[0-9]{1,600}/[0-9]{1,600}", re.ASCII)

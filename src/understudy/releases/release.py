@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -37,6 +37,9 @@ VERSION = 1
 
 Option = str | int | float | bool | None
 """What an option of a synthesizer may be."""
+
+BATCH = 1 << 22
+"""Rows sampled at a time, so that memory does not grow with how many are asked for."""
 
 _CELLS = 10_000_000
 
@@ -142,8 +145,8 @@ class Release:
         Sampling only looks at what was released, so it may be repeated and seeded freely.
         """
         rng = _generator(seed)
-        codes, pins = self._codes(rows, given or {}, rng)
-        return to_frame(self.schema, codes, kind=kind or default_kind(self.frame), rng=rng, pins=pins)
+        batches, pins, _ = self._batches(rows, given or {}, rng)
+        return to_frame(self.schema, batches, kind=kind or default_kind(self.frame), rng=rng, pins=pins)
 
     def write(
         self,
@@ -155,25 +158,34 @@ class Release:
     ) -> int:
         """The same rows as `sample`, written to a CSV or Parquet file; how many they were."""
         rng = _generator(seed)
-        codes, pins = self._codes(rows, given or {}, rng)
-        write_rows(self.schema, codes, path, rng, pins=pins)
-        return len(next(iter(codes.values()), ()))
+        batches, pins, count = self._batches(rows, given or {}, rng)
+        write_rows(self.schema, batches, path, rng, pins=pins)
+        return count
 
-    def _codes(self, rows: int | None, given: Mapping[str, object], rng: Generator) -> tuple[Codes, dict[str, int]]:
+    def _batches(
+        self, rows: int | None, given: Mapping[str, object], rng: Generator
+    ) -> tuple[Iterator[Codes], dict[str, int], int]:
+        """Rows of codes in batches, the lattice points that given columns stay at, and how many rows there will be."""
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0):
             raise Refused("The number of rows is a whole number from 0 up. Nothing was sampled.")
         if self.microdata is not None:
-            return self._subset(self.microdata, rows, given, rng), {}
-        if self.model is None:
+            codes = self._subset(self.microdata, rows, given, rng)
+            return iter((codes,)), {}, len(next(iter(codes.values())))
+        model = self.model
+        if model is None:
             raise Refused("This release holds tables, not a model, so it has no rows to give. Use tables() instead.")
         if not given:
-            return self.model.sample(self.rows if rows is None else int(rows), rng), {}
-        if not isinstance(self.model, Conditional):
+            count = self.rows if rows is None else int(rows)
+            return (model.sample(size, rng) for size in _sizes(count)), {}, count
+        if not isinstance(model, Conditional):
             raise Refused("This release's model cannot fix columns to values. Sample without `given` and select rows.")
         fixed, pins = _places(self.schema, given)
         count = self._expected(fixed) if rows is None else int(rows)
-        partial = {name: np.full(count, code, self.schema.codecs[name].dtype) for name, code in fixed.items()}
-        return self.model.complete(partial, rng), pins
+        partial = (
+            {name: np.full(size, code, self.schema.codecs[name].dtype) for name, code in fixed.items()}
+            for size in _sizes(count)
+        )
+        return (model.complete(one, rng) for one in partial), pins, count
 
     def _expected(self, fixed: Mapping[str, int]) -> int:
         """How many rows the model estimates to have these codes."""
@@ -245,6 +257,11 @@ class Release:
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._facts())
         return f"<table><caption>Understudy release</caption>{rows}</table>"
+
+
+def _sizes(rows: int) -> list[int]:
+    """A number of rows in batches; each is sampled by rounding on its own."""
+    return [min(BATCH, rows - start) for start in range(0, max(rows, 1), BATCH)]
 
 
 def _generator(seed: int | None) -> Generator:

@@ -20,7 +20,7 @@ from numpy.random import Generator
 
 from understudy.errors import Refused, ReleaseError
 from understudy.releases.atomic import whole
-from understudy.releases.frames.cells import Cells, Codes, Pins, as_text, decode, microseconds
+from understudy.releases.frames.cells import Batches, Cells, Pins, as_text, decode, microseconds
 from understudy.releases.frames.duck import Session, restored, typed
 from understudy.schema import Boolean, Categorical, Column, Datetime, Schema
 
@@ -51,7 +51,7 @@ def labels_as_written(column: Column, labels: tuple[str, ...]) -> tuple[str, ...
 
 
 def write_rows(
-    schema: Schema, codes: Codes, path: str | os.PathLike[str], rng: Generator, *, pins: Pins | None = None
+    schema: Schema, codes: Batches, path: str | os.PathLike[str], rng: Generator, *, pins: Pins | None = None
 ) -> None:
     """Write rows of codes as a CSV or Parquet file, by what its name ends in; columns in schema order."""
     suffix = Path(path).suffix.lower()

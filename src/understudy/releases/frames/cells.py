@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
@@ -21,6 +21,9 @@ CHUNK = 1 << 17
 """Rows decoded at a time. Fixed, so that a seed means the same rows in a frame and in a file."""
 
 Codes = Mapping[str, NDArray[np.integer]]
+Batches = Codes | Iterable[Codes]
+"""Rows of codes, at once or in batches."""
+
 Pins = Mapping[str, int]
 """Lattice points at which given columns stay, though their codes are bins of several."""
 
@@ -56,17 +59,18 @@ class Cells:
         return np.where(self.null, -1, self.index)
 
 
-def decode(schema: Schema, codes: Codes, rng: Generator, pins: Pins | None = None) -> Iterator[dict[str, Cells]]:
-    """The rows in chunks, columns in schema order."""
-    rows = len(next(iter(codes.values()))) if codes else 0
-    for start in range(0, max(rows, 1), CHUNK):
-        chunk = {name: cells_of(schema, name, codes[name][start : start + CHUNK], rng) for name in schema}
-        for name, index in (pins or {}).items():
-            chunk[name] = replace(chunk[name], index=np.full(len(chunk[name]), index, np.int64))
-        yield chunk
+def decode(schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None) -> Iterator[dict[str, Cells]]:
+    """The rows in chunks, columns in schema order; batches of codes are taken one at a time."""
+    for batch in (codes,) if isinstance(codes, Mapping) else codes:
+        rows = len(next(iter(batch.values()))) if batch else 0
+        for start in range(0, max(rows, 1), CHUNK):
+            chunk = {name: cells_of(schema, name, batch[name][start : start + CHUNK], rng) for name in schema}
+            for name, index in (pins or {}).items():
+                chunk[name] = replace(chunk[name], index=np.full(len(chunk[name]), index, np.int64))
+            yield chunk
 
 
-def decode_all(schema: Schema, codes: Codes, rng: Generator, pins: Pins | None = None) -> dict[str, Cells]:
+def decode_all(schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None) -> dict[str, Cells]:
     """The rows at once, the same as those of `decode` under the same seed."""
     chunks = list(decode(schema, codes, rng, pins))
     if len(chunks) == 1:

@@ -27,6 +27,7 @@ class Session:
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(":memory:")
+        self.connection.execute("SET enable_progress_bar = false")  # nothing is printed but by the command line
         self._arrays: dict[str, NDArray[np.generic]] = {}
         self._words = 0
 
