@@ -25,6 +25,9 @@ from typing import BinaryIO, cast
 from understudy.errors import TableError
 
 DELIMITERS = (",", ";", "\t", "|")
+RETURN = re.compile(rb"\r[^\n]")
+"""A carriage return that is no part of a line break as most write it."""
+
 QUOTED_LINES = 100
 CELL_BYTES = 2**20
 CHUNK = 2**20
@@ -112,7 +115,8 @@ def _quoted() -> bytes:
 def _is_clean(path: Path, delimiter: bytes, *, alone: bool) -> bool:
     """Whether every quote is the edge of a properly quoted cell, every byte text, and every line of sensible length.
 
-    In a file of one column, where a blank line is a row, also whether all lines end alike.
+    Also whether its lines end as they should: not in a carriage return alone, and in a file of one column, where a blank line is a
+    row, with no carriage return at all.
     """
     edge = re.escape(delimiter) + rb"\r\n"
     scan = re.compile(rb'(?:[^"]++|(?<![^%s])%s(?=[%s]))*+' % (edge, _quoted(), edge))
@@ -128,6 +132,8 @@ def _is_clean(path: Path, delimiter: bytes, *, alone: bool) -> bool:
             blank = not held and chunk.removeprefix(codecs.BOM_UTF8).startswith((b"\n", b"\r"))
             line += chunk.find(b"\n") if b"\n" in chunk else len(chunk)
             if blank or line > CELL_BYTES or (alone and b"\r" in chunk):
+                return False
+            if RETURN.search(held[-1:] + chunk if chunk else held[-1:] + b" "):
                 return False
             if b"\n" in chunk:
                 line = len(chunk) - chunk.rfind(b"\n")
