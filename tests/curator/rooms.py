@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -40,6 +42,14 @@ def no_noise(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.in
     return np.zeros(shape, np.int64)
 
 
+@cache
+def allowance(epsilon: object, delta: object, currency: Currency) -> Filter:
+    """What a run may spend; half of δ is set aside for thresholds where the currency needs the other half."""
+    budget = Budget.of(epsilon, delta)
+    half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
+    return Filter.of(budget, currency=currency, threshold_delta=half)
+
+
 def room_of(
     rows: Sequence[Row],
     schema: Schema,
@@ -51,14 +61,12 @@ def room_of(
     noise: object = draw,
 ) -> Room:
     """A room around a list of rows."""
-    budget = Budget.of(epsilon, delta)
-    half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
     return Room(
         table=Listed(rows, schema),
-        till=Till(Practice(), Filter.of(budget, currency=currency, threshold_delta=half)),
+        till=Till(Practice(), replace(allowance(epsilon, delta, currency))),
         neighbours=neighbours,
         currency=currency,
-        epsilon=budget.epsilon,
+        epsilon=Budget.of(epsilon, delta).epsilon,
         max_rows=schema.unit.max_rows,
         draw=noise,
     )

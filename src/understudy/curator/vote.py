@@ -25,7 +25,7 @@ from understudy.tables import CANDIDATES, EMPTY, TEXT, supports
 TOLERANCE = Fraction(1, 500)
 """Part of the non-empty cells that may be something else."""
 
-SIGMAS = 3
+SIGMAS = 4
 """Votes for a candidate that may be noise alone, in standard deviations."""
 
 
