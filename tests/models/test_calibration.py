@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import Refused
+from understudy.models import contraction
 from understudy.models.calibration import Calibration
 from understudy.models.junction_tree import JunctionTree
-from understudy.models.logspace import aligned
+from understudy.models.logspace import aligned, log_marginals
 
 NAMES = "abcdef"
 
@@ -77,6 +79,26 @@ def test_marginals_and_log_z_are_exact(world):
     agree(world)
 
 
+@given(worlds())
+def test_so_they_are_where_every_node_is_large(world):
+    """Small nodes are worked on whole; this is the way of the large ones."""
+    with patch.object(contraction, "SMALL", 0), patch.object(contraction, "BATCH_COST", 0.0):
+        agree(world)
+
+
+@given(worlds(zeros=True))
+def test_logarithms_and_shares_agree(world):
+    sizes, cliques, potentials = world
+    ready = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
+    placed = [(ready.homes[clique], clique, theta) for clique, theta in potentials.items()]
+    slow, slow_log_z = log_marginals(ready.tree, ready.homes, placed)
+    if np.isfinite(slow_log_z):
+        found, log_z = ready.run(potentials)
+        assert log_z == pytest.approx(slow_log_z, rel=1e-9, abs=1e-9)
+        for clique in cliques:
+            np.testing.assert_allclose(found[clique], slow[clique], rtol=1e-8, atol=1e-12)
+
+
 @given(worlds(zeros=True))
 def test_impossible_cells_are_exact_too(world):
     agree(world)
@@ -97,6 +119,21 @@ def test_a_chain_of_sixty_columns():
     assert log_z == pytest.approx(np.log(2) + 59 * np.log(4))
     for clique in cliques:
         np.testing.assert_allclose(found[clique], [[0.375, 0.125], [0.125, 0.375]])
+
+
+def test_what_is_no_number_is_refused():
+    ready = Calibration(JunctionTree.of([("a",)], {"a": 2}), [("a",)], {"a": 2})
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="no number"):
+            ready.run({("a",): np.array([0.0, bad])})
+
+
+def test_potentials_are_left_as_they_are():
+    theta = {("a", "b"): np.arange(6.0).reshape(2, 3), ("b",): np.arange(3.0)}
+    before = {clique: values.copy() for clique, values in theta.items()}
+    sizes = {"a": 2, "b": 3}
+    Calibration(JunctionTree.of(theta, sizes), theta, sizes).run(theta)
+    assert all(np.array_equal(theta[clique], before[clique]) for clique in theta)
 
 
 def test_a_clique_outside_the_tree_is_refused():

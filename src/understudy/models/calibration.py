@@ -1,6 +1,11 @@
 """Calibration: from log-potentials of cliques to the marginals of all of them, exactly, in one pass over a junction tree.
 
 The distribution is P(row) = exp(Σ θ_c(row_c)) / Z. `Calibration` looks at the cliques once; every `run` after that is arithmetic on arrays.
+
+Messages go up to the root and down again (Lauritzen, Spiegelhalter 1988). Each is a sum of products over one node, done on small tables
+(contraction.py): exponentials are taken of the cliques' own cells alone, and a node is never laid out. Numbers are shares, not logarithms:
+every factor is divided by its largest cell, so a node's sum is at most its number of cells. Where such a sum falls below FAINT, cells that
+matter may have been lost on the way, and the pass is done again in logarithms (logspace.py).
 """
 
 from __future__ import annotations
@@ -12,10 +17,37 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import Clique
-from understudy.models.junction_tree import JunctionTree
+from understudy.models.contraction import Contraction
+from understudy.models.junction_tree import ROOT, JunctionTree
 from understudy.models.logspace import log_beliefs, log_marginals
 
 Array = NDArray[np.float64]
+
+FAINT = 1e-150
+"""The smallest sum of a node that is trusted: what underflows is then less than 1e-150 of it."""
+
+
+class _Faint(Exception):
+    """A node's sum that floats cannot be trusted with."""
+
+
+class _Node:
+    """A node's columns, the cliques that live in it, and the plan for its sums; its scopes are cliques, children, parent, in that order."""
+
+    def __init__(self, tree: JunctionTree, node: int, cliques: list[Clique]) -> None:
+        names = tree.nodes[node]
+        position = {name: i for i, name in enumerate(names)}
+        self.cliques = cliques
+        self.children = tree.children[node]
+        shared = [tree.separators[child] for child in self.children]
+        above = [] if tree.parents[node] == ROOT else [tree.separators[node]]
+        self.parent = len(cliques) + len(shared)
+        scopes = [sum(1 << position[name] for name in scope) for scope in [*cliques, *shared, *above]]
+        self.plan = Contraction([tree.sizes[name] for name in names], scopes)
+        # Axes of a clique's array in the order of the node, and back.
+        self.orders = [np.argsort([position[name] for name in clique]).tolist() for clique in cliques]
+        self.plain = [order == sorted(order) for order in self.orders]
+        self.backs = [sorted(range(len(order)), key=order.__getitem__) for order in self.orders]
 
 
 class Calibration:
@@ -34,28 +66,43 @@ class Calibration:
         self.cliques = tuple(dict.fromkeys(cliques))
         self.sizes = {name: sizes[name] for name in tree.sizes}
         self.homes: dict[Clique, int] = {}
+        residents: list[list[Clique]] = [[] for _ in tree.nodes]
         for clique in self.cliques:
             home = tree.home(clique)
             if home is None and clique:
                 raise ValueError(f"{', '.join(clique)}: no node of the tree holds this clique")
             self.homes[clique] = 0 if home is None else home
+            if home is not None:
+                residents[home].append(clique)
+        self._nodes = [_Node(tree, node, residents[node]) for node in range(len(tree.nodes))]
 
     def run(self, potentials: Mapping[Clique, Array]) -> tuple[dict[Clique, Array], float]:
         """The marginal of every clique, each summing to one, and log Z. A clique without a potential has none; -inf says impossible."""
-        found, log_z = log_marginals(self.tree, self.homes, self._placed(potentials))
+        placed = self._placed(potentials)
+        if self.tree.nodes:
+            try:
+                return _Pass(self, placed).down()
+            except _Faint:
+                pass
+        found, log_z = log_marginals(self.tree, self.homes, placed)
         _possible(log_z)
         return found, log_z
 
     def beliefs(self, potentials: Mapping[Clique, Array]) -> list[Array]:
         """The marginal of every node of the tree, each summing to one."""
-        logs = log_beliefs(self.tree, self._placed(potentials))
-        found = []
-        for log in logs:
-            top = float(log.max(initial=-np.inf))
-            _possible(top)
-            share = np.exp(log - top)
-            found.append(np.asarray(share / share.sum(), np.float64))
-        return found
+        placed = self._placed(potentials)
+        try:
+            work = _Pass(self, placed)
+            work.down()
+            return work.joints()
+        except _Faint:
+            found = []
+            for log in log_beliefs(self.tree, placed):
+                top = float(log.max(initial=-np.inf))
+                _possible(top)
+                share = np.exp(log - top)
+                found.append(np.asarray(share / share.sum(), np.float64))
+            return found
 
     def _placed(self, potentials: Mapping[Clique, Array]) -> list[tuple[int, Clique, Array]]:
         placed = []
@@ -67,6 +114,113 @@ class Calibration:
                 raise ValueError(f"{', '.join(clique)}: its potential has another shape than its columns")
             placed.append((self.homes[clique], clique, values))
         return placed
+
+
+class _Pass:
+    """One pass: up on creation, then down."""
+
+    def __init__(self, ready: Calibration, placed: list[tuple[int, Clique, Array]]) -> None:
+        self.ready = ready
+        self.tree = ready.tree
+        self.log_scale = 0.0
+        weights = self._weights(placed)
+        count = len(self.tree.nodes)
+        self.tables: list[list[Array | None]] = [[] for _ in range(count)]
+        self.seen: list[Array | None] = [None] * count  # the sums behind each message up
+        self.up: list[Array | None] = [None] * count
+        for node in reversed(self.tree.order):
+            parts = ready._nodes[node]
+            own = [weights.get(clique) for clique in parts.cliques]
+            factors = [*own, *(self.up[child] for child in parts.children)]
+            above = self.tree.parents[node] != ROOT
+            spare = [True] * len(own) + [False] * (len(parts.children) + above)
+            tables = self.tables[node] = parts.plan.tables([*factors, *[None] * above], spare)
+            if above:
+                table = parts.plan.place[parts.parent]
+                sums = parts.plan.marginal_table(tables, table)
+                self.seen[node] = sums
+                message = parts.plan.collect(table, sums, [parts.parent])[parts.parent]
+                top = _top(message)
+                self.log_scale += float(np.log(top))
+                self.up[node] = message / top
+
+    def _weights(self, placed: list[tuple[int, Clique, Array]]) -> dict[Clique, Array]:
+        """Exponentials of all potentials, each with its largest cell at one and its axes in the order of its node."""
+        weights = {}
+        for node, clique, values in placed:
+            top = float(values.max(initial=-np.inf))
+            if np.isnan(top) or top == np.inf:
+                raise ValueError(f"{', '.join(clique)}: its potential holds something that is no number")
+            _possible(top)
+            self.log_scale += top
+            share = np.exp(values - top)
+            parts = self.ready._nodes[node]
+            if clique in parts.cliques:
+                at = parts.cliques.index(clique)
+                weights[clique] = share if parts.plain[at] else share.transpose(parts.orders[at])
+        return weights
+
+    def down(self) -> tuple[dict[Clique, Array], float]:
+        """From the root outwards: every clique's marginal, and log Z."""
+        found: dict[Clique, Array] = {clique: np.ones(()) for clique in self.ready.cliques if not clique}
+        mass = self.ready._nodes[self.tree.root].plan.mass(self.tables[self.tree.root])
+        if not mass >= FAINT:
+            raise _Faint
+        for node in self.tree.order:
+            parts = self.ready._nodes[node]
+            plan = parts.plan
+            for table, members in enumerate(plan.members):
+                wanted = [s for s in members if s != parts.parent]
+                if not wanted:
+                    continue
+                sums = self.seen[node] if plan.place[parts.parent :] == [table] else None
+                if sums is None:
+                    sums = plan.marginal_table(self.tables[node], table)
+                results = plan.collect(table, sums, wanted)
+                here = float(results[wanted[0]].sum())
+                if not here >= FAINT:
+                    raise _Faint
+                for s, values in results.items():
+                    if s < len(parts.cliques):
+                        share = values / here
+                        found[parts.cliques[s]] = share if parts.plain[s] else share.transpose(parts.backs[s])
+                    else:
+                        self._send(parts.children[s - len(parts.cliques)], values)
+        return found, float(np.log(mass)) + self.log_scale
+
+    def joints(self) -> list[Array]:
+        """After going down: every node laid out."""
+        found = []
+        for parts, tables in zip(self.ready._nodes, self.tables, strict=True):
+            joint = parts.plan.joint(tables)
+            mass = float(joint.sum())
+            if not mass >= FAINT:
+                raise _Faint
+            joint /= mass
+            found.append(joint)
+        return found
+
+    def _send(self, child: int, belief: Array) -> None:
+        """Tell a child what everybody else knows of the columns it shares: the belief without what the child itself said."""
+        said = self.up[child]
+        assert said is not None
+        message = np.divide(belief, said, out=np.zeros(said.shape), where=said > 0)
+        message /= _top(message)
+        parts = self.ready._nodes[child]
+        tables, seen = self.tables[child], self.seen[child]
+        assert seen is not None
+        table = parts.plan.place[parts.parent]
+        same = seen is tables[table]
+        tables[table] = parts.plan.multiplied(tables[table], parts.parent, message)
+        self.seen[child] = tables[table] if same else parts.plan.multiplied(seen, parts.parent, message)
+
+
+def _top(values: Array) -> float:
+    """The largest cell; not one to divide by where nothing is left."""
+    top = float(values.max(initial=0.0))
+    if not top > 0:
+        raise _Faint
+    return top
 
 
 def _possible(log_z: float) -> None:
