@@ -6,53 +6,37 @@ shares means that the audit has gone blind, or that budget is being wasted.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from math import exp
 
 import numpy as np
 import pytest
 
-from curator.rooms import room_of
-from privacy.audit import ALPHA, Audit, audited, delta_of, goodness, likelihood_ratio, recomputed, seen
-from privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PERFORMANCES, PURE, REPLACE, Case, performed
-from privacy.world import additive, hear
+from privacy.audit import Audit, audited, delta_of, likelihood_ratio, seen
+from privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PERFORMANCES, PURE, REPLACE, performed
+from privacy.checks import AMOUNT, PLACES, check_case, check_cells, check_outcomes, chosen, cut
+from privacy.world import hear
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.choice import choose
-from understudy.curator.marginals import measure
 from understudy.curator.quantiles import quantiles
 from understudy.curator.stability import cells, labels
-from understudy.schema import Boolean, Categorical, Integer, Schema
+from understudy.schema import Categorical, Integer, Schema
 
 FAST, LONG = 10_000, 300_000
 TIGHT = 0.8
 
 
-def cut(cost: Cost) -> float:
-    """The most telling threshold of a likelihood ratio: the middle for Gaussian noise, as far as it goes for Laplace."""
-    return 0.999 * float(cost.amount) if cost.currency is PURE else 0.0
-
-
-def check(case: Case, times: int) -> None:
-    options = {"times": int(times * case.effort), **case.options}
-    here, there, cost = additive(case.ask, case.here, case.there, case.schema, **options)
-    assert not audited(here, there, cost, at=cut(cost)).violated
-    if case.tight:
-        assert seen(here, there, cost, at=cut(cost)) > TIGHT
-
-
 @pytest.mark.parametrize("case", CASES + PERFORMANCES, ids=str)
 def test_no_answer_tells_more_than_its_price(case):
-    check(case, FAST)
+    check_case(case, FAST)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES + PERFORMANCES, ids=str)
 def test_no_answer_tells_more_than_its_price_at_length(case):
-    check(case, LONG)
+    check_case(case, LONG)
 
 
 @pytest.mark.parametrize("case", PERFORMANCES, ids=str)
@@ -69,72 +53,20 @@ def test_a_synthesizer_pays_for_nearly_all_it_was_given(case):
 # One large answer: a quarter of a million cells, half of them with one row more than the others
 
 
-class Chequered:
-    """A table of which every second cell holds a row."""
-
-    def __init__(self, side: int) -> None:
-        self.exact = np.indices((side, side)).sum(axis=0) % 2
-
-    def counts(self, cliques):
-        return [self.exact.copy() for _ in cliques]
-
-
-def check_cells(currency: Currency, side: int) -> None:
-    schema = Schema(
-        columns=tuple(Categorical(name=n, values=tuple(map(str, range(side))), nullable=False) for n in "ab")
-    )
-    table = Chequered(side)
-    room = replace(room_of([], schema, currency=currency, epsilon=8 if currency is PURE else 40), table=table)
-    measured = measure(room, schema, [("a", "b")], amount=room.till.left / 4)[0]
-    empty, full = measured.values[table.exact == 0], measured.values[table.exact == 1]
-    zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
-    scores = [likelihood_ratio(v[:, None], zero, one, measured.law, measured.scale) for v in (empty, full)]
-    assert not audited(*scores, measured.cost).violated
-    assert seen(*scores, measured.cost) > 0.9
-    for noise in (empty, full - 1):  # the empty cells too
-        found = recomputed(noise, measured.law, l1=1, l2=1, cost=measured.cost)
-        assert not found.violated
-        assert not found.wasted
-        assert goodness(noise, measured.law, measured.scale) > ALPHA
-
-
 @pytest.mark.parametrize("currency", Currency)
 def test_a_quarter_million_cells_lose_what_is_claimed(currency):
-    check_cells(currency, 500)
+    check_cells(currency, 500, tight=0.9)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("currency", Currency)
 def test_four_million_cells_lose_what_is_claimed(currency):
-    check_cells(currency, 2000)
+    check_cells(currency, 2000, tight=0.9)
 
 
 # Private choice and quantiles: outcomes instead of numbers
 
-PAIRED = Schema(columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False)))
-NEITHER, BOTH = {"a": False, "b": False}, {"a": True, "b": True}
-AMOUNT = {PURE: Fraction(4), GDP: Fraction(393, 1000) * 16}
-"""What a choice at ε = 4 costs."""
-
 Outcomes = tuple[np.ndarray, np.ndarray, Cost]
-
-
-def chosen(relation: Neighbours, currency: Currency, *, at: float, times: int) -> Outcomes:
-    """Whether the first of two was chosen, on neighbours between which its score rises by Δ and the other's falls by Δ.
-
-    `at` is the middle of the log-odds, which move by ε around it.
-    """
-    if relation is ADD_REMOVE:
-        here, there, estimates = [NEITHER], [NEITHER] * 2, {("a",): np.zeros(2), ("b",): np.array([3 - at / 2, 0.0])}
-    else:
-        here, there, estimates = [NEITHER], [BOTH], {("a",): np.array([10.0, 0.0]), ("b",): np.array([0.0, 10 - at])}
-
-    def ask(room, schema):
-        return choose(room, estimates, amount=AMOUNT[currency])
-
-    options = {"relation": relation, "currency": currency, "epsilon": 4 if currency is PURE else 40}
-    heard = [hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)]
-    return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
 
 
 def quantile_of(relation: Neighbours, currency: Currency, *, at: float, times: int) -> Outcomes:
@@ -160,13 +92,6 @@ def quantile_of(relation: Neighbours, currency: Currency, *, at: float, times: i
     return *(1.0 * (h.stacked("indices")[:, 0] <= low) for h in heard), heard[0].cost
 
 
-def check_outcomes(mechanism, relation: Neighbours, currency: Currency, times: int) -> None:
-    here, there, cost = mechanism(relation, currency, at=-3.0 if currency is PURE else 0.0, times=times)
-    audit = audited(here, there, cost, at=0.5)
-    assert not audit.violated
-    assert audit.share > TIGHT
-
-
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("mechanism", [chosen, quantile_of])
 def test_a_choice_tells_no_more_than_its_price(mechanism, relation):
@@ -183,7 +108,6 @@ def test_a_choice_tells_no_more_than_its_price_at_length(mechanism, currency, re
 
 # Thresholds: what shows must not show too often, and how often it is said to be there costs what a count costs
 
-PLACES = Schema(columns=(Categorical(name="place", values=None),))
 KNOWN = Schema(columns=(Categorical(name="place", values=("Aarhus", "Berlin", "nowhere else")),))
 
 

@@ -1,0 +1,278 @@
+"""One row changes numbers that were paid for, and nothing else: not a name, not a shape, not a file, not how the other rows are read.
+
+Most tests here make the curator deaf: it answers every count with the same number. Whatever still differs between two tables was not paid
+for. Where a schema is learned it is an answer like any other, and its distribution is audited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas
+import polars
+import pytest
+
+from curator.rooms import Practice, room_of
+from privacy.audit import audited, by_outcome
+from privacy.odd import PAIRS, Pair, cell
+from privacy.runs import (
+    NAMES,
+    OTHER,
+    PLAIN,
+    SCHEMA,
+    account,
+    by_person,
+    chance,
+    csv,
+    deaf,
+    form,
+    parts,
+    rehearsed,
+    written,
+)
+from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.filter import Filter
+from understudy.accounting.neighbours import Neighbours
+from understudy.cli.root import run as command
+from understudy.curator import Custody, Till
+from understudy.schema import Categorical, Integer, Schema, Undeclared, save_schema
+from understudy.synthesizers import silent
+from understudy.workflow.run import synthesize
+
+METHODS = ("independent", "histogram", "stability")
+
+
+def looked_at(columns: tuple[str, ...]) -> Schema:
+    """The declared schema of some columns."""
+    return Schema(columns=tuple(SCHEMA[name] for name in columns))
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory) -> Callable[[bytes, tuple[str, ...]], tuple[dict[str, bytes], list[np.ndarray]]]:
+    """What a run on a file releases when every answer is the same number, and what it counted."""
+    folder = tmp_path_factory.mktemp("files")
+
+    @cache
+    def look(data: bytes, columns: tuple[str, ...]) -> tuple[dict[str, bytes], list[np.ndarray]]:
+        path = folder / "people.csv"
+        path.write_bytes(data)
+        with deaf() as asked:
+            release = rehearsed(path, looked_at(columns))
+        return parts(release), list(asked)
+
+    return look
+
+
+def test_there_are_two_hundred_pairs():
+    assert len(PAIRS) >= 200
+    assert len({(p.here, p.there, p.columns) for p in PAIRS}) == len(PAIRS)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_an_odd_row_changes_nothing_that_was_not_paid_for(pair: Pair, counted):
+    """The same release byte for byte when answers do not depend on rows; and no count moves by more than the rows that differ."""
+    (here, before), (there, after) = counted(pair.here, pair.columns), counted(pair.there, pair.columns)
+    assert here == there
+    assert len(before) == len(after) == len(pair.columns)
+    for one, other in zip(before, after, strict=True):
+        assert one.shape == other.shape
+        assert np.abs(other - one).sum() <= pair.moved
+
+
+WHOLE = [p for p in PAIRS if p.kind in ("category", "number", "ragged", "quoted", "empty") and p.number in (4, 5)]
+
+
+def performed(data: bytes, folder: Path, schema: Schema, **options: object) -> tuple[object, ...]:
+    """Everything a real run leaves behind: release, account, files and their names."""
+    folder.mkdir()
+    (folder / "people.csv").write_bytes(data)
+    with deaf():
+        release = synthesize(folder / "people.csv", schema, epsilon=1, ledger=folder / "people.ledger", **options)
+        release.write(folder / "synthetic.csv", seed=1)
+        release.write(folder / "synthetic.parquet", seed=1)
+    (folder / "people.csv").unlink()
+    return parts(release), account(folder / "people.ledger"), written(folder), sorted(p.name for p in folder.iterdir())
+
+
+@pytest.mark.parametrize("pair", WHOLE, ids=str)
+def test_a_whole_run_leaves_the_same_behind(pair: Pair, tmp_path):
+    schema = looked_at(pair.columns)
+    here, there = (performed(data, tmp_path / name, schema) for name, data in (("a", pair.here), ("b", pair.there)))
+    assert here == there
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rows", [0, 40])
+def test_the_number_of_rows_shows_nowhere(method, rows, tmp_path):
+    """Not neighbours at all: a table of three rows and one of none or forty. Under add/remove nothing may tell them apart."""
+    schema = looked_at(("sex", "city"))
+    three, many = csv(PLAIN, OTHER, PLAIN), csv(*[OTHER] * rows)
+    here, there = (performed(d, tmp_path / n, schema, synthesizer=method) for n, d in (("a", three), ("b", many)))
+    assert here == there
+
+
+def test_the_public_number_of_rows_shows_under_replace_and_only_there(tmp_path):
+    """The teeth of the test before: where n is public, the same comparison finds it."""
+    schema = looked_at(("sex", "city"))
+    here, there = (
+        performed(csv(*[PLAIN] * n), tmp_path / str(n), schema, neighbours="replace", synthesizer="histogram")
+        for n in (3, 4)
+    )
+    assert here[0] == there[0]  # deaf: even the exact total is answered by a constant
+    told = [rehearsed_rows(tmp_path / f"{n}.csv", n, schema) for n in (3, 4)]
+    assert told == [3, 4]
+
+
+def rehearsed_rows(path: Path, rows: int, schema: Schema) -> int:
+    path.write_bytes(csv(*[PLAIN] * rows))
+    return rehearsed(path, schema, relation=Neighbours.REPLACE, method="histogram").rows
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_unit_moves_no_count_by_more_than_its_bound(method, tmp_path):
+    """One person more, with one row or with nine: at most two of them count."""
+    schema = Schema(columns=tuple(SCHEMA[n] for n in ("id", "sex", "city")), unit=by_person(2).unit)
+    base = [cell("id", str(i)) for i in range(5)]
+    found = []
+    for rows in (0, 1, 2, 9):
+        path = tmp_path / "people.csv"
+        path.write_bytes(csv(*base, *[cell("id", "99")] * rows))
+        with deaf() as asked:
+            release = rehearsed(path, schema, method=method)
+        found.append((parts(release), list(asked)))
+    for held, counts in found[1:]:
+        assert held == found[0][0]
+        assert all(np.abs(a - b).sum() <= 2 for a, b in zip(counts, found[0][1], strict=True))
+
+
+# Frames: a column's own type may change with one cell; the release's may not
+
+
+def framed(kind: str, last: dict[str, object]) -> object:
+    rows = [
+        {"sex": "F", "city": "Oslo", "age": 42, "weight": 71.5, "seen": datetime(2024, 3, 1, 10)},
+        {"sex": "M", "city": "Rome", "age": 63, "weight": 80.0, "seen": datetime(2023, 7, 9, 16)},
+    ]
+    columns = {name: [*(row[name] for row in rows), last.get(name, rows[0][name])] for name in rows[0]}
+    if kind == "pandas":
+        return pandas.DataFrame(columns)
+    return polars.DataFrame(columns, strict=False)
+
+
+ODD_CELLS: list[dict[str, object]] = [
+    {"sex": None},
+    {"age": None},
+    {"weight": float("nan")},
+    {"weight": float("inf")},
+    {"age": 2**62},
+    {"age": -(2**62)},
+    {"seen": None},
+    {"seen": datetime(1677, 9, 22)},
+    {"sex": "\N{SNOWMAN}" * 50},
+    {"city": ""},
+]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("odd", ODD_CELLS, ids=str)
+def test_an_odd_cell_of_a_frame_changes_no_type(kind, odd):
+    schema = looked_at(("sex", "city", "age", "weight", "seen"))
+    found = []
+    for last in ({}, odd):
+        with deaf() as asked:
+            release = rehearsed(framed(kind, last), schema)
+        sample = release.sample(5, seed=1, kind=kind)
+        found.append((parts(release), [str(t) for t in sample.dtypes], sample.to_dict(), list(asked)))
+    assert repr(found[0][:3]) == repr(found[1][:3])
+    assert all(np.abs(a - b).sum() <= 2 for a, b in zip(found[0][3], found[1][3], strict=True))
+
+
+def test_numbers_are_all_that_noise_changes(tmp_path):
+    """Without the deaf curator: two real runs have the same form, and only their numbers differ."""
+    (tmp_path / "people.csv").write_bytes(csv(PLAIN, OTHER))
+    releases = [rehearsed(tmp_path / "people.csv", looked_at(("sex", "age"))) for _ in range(2)]
+    assert form(releases[0]) == form(releases[1])
+    assert parts(releases[0]) != parts(releases[1])
+
+
+# The command line
+
+
+def typed(data: bytes, folder: Path, capsys, *options: str) -> tuple[object, ...]:
+    """What a command wrote, on the screen and in files."""
+    folder.mkdir()
+    (folder / "people.csv").write_bytes(data)
+    save_schema(looked_at(("sex", "age")), folder / "schema.yaml")
+    with deaf():
+        line = f"synthesize {folder}/people.csv --schema {folder}/schema.yaml --epsilon 1 -o {folder}/out.csv --seed 1"
+        code = command([*line.split(), *options])
+    shown = capsys.readouterr()
+    (folder / "people.csv").unlink()
+    return code, chance((shown.out + shown.err).replace(str(folder), "")), written(folder)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--synthesizer", "stability", "--json")], ids=str)
+def test_the_command_line_says_the_same(options, tmp_path, capsys):
+    tables = csv(PLAIN, OTHER), csv(cell("sex", "Z"), cell("age", "9" * 30), *[PLAIN] * 30)
+    here, there = (typed(data, tmp_path / name, capsys, *options) for name, data in zip("ab", tables, strict=True))
+    assert here[0] == 0
+    assert here == there
+
+
+# Learned schemas: how often each comes out, on tables that differ by one row
+
+OPEN = Schema(columns=(Undeclared(name="a"), Categorical(name="b"), Integer(name="c")))
+ROW = {"a": "12", "b": "x", "c": 7}
+
+
+@cache
+def room_filter(currency: Currency) -> Filter:
+    return Filter.of(
+        Budget.of(1, "1e-3"),
+        currency=currency,
+        threshold_delta=Fraction(0) if currency is Currency.PURE else Fraction(1, 2000),
+    )
+
+
+def learned(rows: list[dict[str, object]], currency: Currency, times: int) -> tuple[list[str], Cost]:
+    """The schemas that discovery arrived at, and its price."""
+    found, room = [], room_of(rows, OPEN, currency=currency, delta="1e-3")
+    filter = room_filter(currency)
+    for _ in range(times):
+        custody = Custody(replace(room, till=Till(Practice(), replace(filter))), OPEN)
+        schema = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=silent)
+        found.append(repr(schema))
+    costs = [cost for _, cost in custody.charges]
+    return found, sum(costs[1:], costs[0])
+
+
+def check_learned(currency: Currency, times: int) -> None:
+    for here, there in (
+        ([ROW] * 12, [ROW] * 13),
+        ([], [ROW]),
+        ([ROW] * 30, [*[ROW] * 30, {"a": "red", "b": "y", "c": 10**9}]),
+    ):
+        (one, cost), (other, _) = learned(here, currency, times), learned(there, currency, times)
+        assert not audited(*by_outcome(one, other), cost).violated
+
+
+@pytest.mark.parametrize("currency", [Currency.PURE, Currency.GDP])
+def test_a_learned_schema_tells_no_more_than_it_cost(currency):
+    check_learned(currency, 100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("currency", Currency)
+def test_a_learned_schema_tells_no_more_than_it_cost_at_length(currency):
+    check_learned(currency, 4000)
+
+
+def test_the_plain_rows_fill_every_column():
+    assert len(PLAIN) == len(OTHER) == len(NAMES)
