@@ -47,7 +47,8 @@ class Engine:
         self._close = weakref.finalize(self, _dispose, self._connection, self.directory)
         for setting in ("temp_file_encryption = true", "TimeZone = 'UTC'", "python_enable_replacements = false"):
             self.run(f"SET {setting}", doing="opening the table")
-        self.run("SET pandas_analyze_sample = 0", doing="opening the table")
+        for setting in ("pandas_analyze_sample = 0", "enable_progress_bar = false"):
+            self.run(f"SET {setting}", doing="opening the table")
 
     def close(self) -> None:
         """Close the connection and remove the private directory."""

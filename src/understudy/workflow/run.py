@@ -6,7 +6,7 @@ happens.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -111,6 +111,7 @@ def synthesize(
         model=model,
         statement=_statement(custody, budget, filter, dataset=book.dataset, head=head, run=run.id),
         synthesizer=method.name,
+        options=_options(method),
         frame=_frame_kind(source),
     )
 
@@ -185,8 +186,16 @@ def _without_rows(
         model=method.estimate(described, Measurements(), rng),
         statement=Statement(),
         synthesizer=method.name,
+        options=_options(method),
         frame=_frame_kind(open_source(data)),
     )
+
+
+def _options(method: Synthesizer) -> dict[str, str | int | float | bool | None]:
+    """How the synthesizer was set, as a release can write it down."""
+    settings = {field.name: getattr(method, field.name) for field in fields(method)}
+    plain = (str, int, float, bool, type(None))
+    return {name: value if isinstance(value, plain) else str(value) for name, value in settings.items()}
 
 
 def _guarantee(custody: Custody, budget: Budget, filter: Filter) -> Guarantee:
