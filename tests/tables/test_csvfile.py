@@ -225,3 +225,15 @@ def test_a_private_copy_is_removed_once_it_is_read(tmp_path):
         directory = source.engine.directory
         assert not re.search("copy", " ".join(p.name for p in directory.iterdir()))
     assert not directory.exists()
+
+
+def test_a_row_too_long_for_the_database_is_cut_short(tmp_path):
+    """Sixty quoted cells of a hundred lines each: clean by every rule, and longer than DuckDB takes."""
+    cell = b'"' + b"\n".join([b"x" * 1000] * 90) + b'"'
+    names = b",".join(b"c%d" % i for i in range(60))
+    path = written(tmp_path / "t.csv", names + b"\n" + b",".join([cell] * 60) + b"\n" + b",".join([b"7"] * 60) + b"\n")
+    assert csvfile._is_clean(path, b",", alone=False)
+    first, second = rows(path)
+    assert len(first[0] or "") == 90 * 1001 - 1
+    assert first[-1] is None
+    assert second == ("7",) * 60

@@ -180,10 +180,10 @@ def test_progress_is_told():
 
 @pytest.mark.slow
 def test_a_table_larger_than_the_memory_of_the_engine_is_counted(tmp_path, monkeypatch):
-    """2 million rows of text in 64 MB: what does not fit waits on disk, encrypted."""
+    """2 million rows of text in 128 MB: what does not fit waits on disk."""
     from understudy.tables import engine
 
-    monkeypatch.setattr(engine, "MEMORY", "64MB")
+    monkeypatch.setattr(engine, "MEMORY", "128MB")
     path = tmp_path / "t.csv"
     block = "".join(f"{i % 50},{'x' * 60}{i % 997},{i}\n" for i in range(100_000))
     path.write_text("a,b,id\n" + block * 20)

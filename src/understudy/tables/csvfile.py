@@ -5,7 +5,7 @@ The delimiter comes from the header line (or is declared), every cell is text, a
   * A row ends at a line break outside quotes. Short rows are filled up with missing cells, long ones keep their first cells.
   * A cell is quoted if it is `"…"` with inner quotes doubled, and its closing quote stands before a delimiter or the end of a line, at
     most QUOTED_LINES line breaks on. Any other quote is an ordinary character: a stray one cannot swallow the file.
-  * Bytes that are no text become U+FFFD. A cell of more than CELL_BYTES is missing.
+  * Bytes that are no text become U+FFFD. A cell of more than CELL_BYTES is missing, as is what makes a row too long.
 
 DuckDB reads most files by these rules as they are. `tidy` finds out, in one pass, whether it would; for the rest it writes a private
 copy in which every doubtful cell is quoted properly. Either way the same rows come out, so the choice of path says nothing.
@@ -29,9 +29,9 @@ RETURN = re.compile(rb"\r[^\n]")
 """A carriage return that is no part of a line break as most write it."""
 
 QUOTED_LINES = 100
-CELL_BYTES = 2**20
-CHUNK = 2**20
-ROW_BYTES = 2**25
+CELL_BYTES = 2**18
+CHUNK = CELL_BYTES
+ROW_BYTES = 2**22
 """Longest row handed to DuckDB."""
 
 
@@ -79,9 +79,13 @@ def _delimiter(text: bytes) -> str:
     return max(DELIMITERS, key=lambda d: len(next(_records(iter([text]), d.encode()))))
 
 
-def tidy(path: Path, how: Dialect, copy: Path) -> Tidy:
-    """The file as it is where DuckDB reads it by our rules, else a copy of it, written to `copy`."""
-    if how.encoding in ("utf-8", "utf8") and _is_clean(path, how.delimiter.encode(), alone=len(how.names) == 1):
+def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:
+    """The file as it is where DuckDB reads it by our rules, else (or anyway) a copy of it, written to `copy`."""
+    if (
+        not anyway
+        and how.encoding in ("utf-8", "utf8")
+        and _is_clean(path, how.delimiter.encode(), alone=len(how.names) == 1)
+    ):
         return Tidy(path, how.header, {".gz": "gzip", ".zst": "zstd"}.get(path.suffix, "none"))
     delimiter = how.delimiter.encode()
     records = _records(_decoded(path, how.encoding), delimiter)

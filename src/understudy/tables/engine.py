@@ -23,7 +23,7 @@ from understudy.tables import sql
 from understudy.tables.arrow import batches
 
 MEMORY = "768MB"
-"""What DuckDB may keep in memory; the rest waits in a private directory, encrypted."""
+"""What DuckDB may keep in memory. The rest waits in a private directory that only its owner may read, until the engine is closed."""
 
 
 class Engine:
@@ -45,7 +45,7 @@ class Engine:
         )
         self._types = 0
         self._close = weakref.finalize(self, _dispose, self._connection, self.directory)
-        for setting in ("temp_file_encryption = true", "TimeZone = 'UTC'", "python_enable_replacements = false"):
+        for setting in ("TimeZone = 'UTC'", "python_enable_replacements = false"):
             self.run(f"SET {setting}", doing="opening the table")
         for setting in ("pandas_analyze_sample = 0", "enable_progress_bar = false"):
             self.run(f"SET {setting}", doing="opening the table")

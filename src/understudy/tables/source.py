@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -74,22 +75,31 @@ class Source:
         return self._view
 
     def _read_csv(self, how: Dialect) -> None:
-        parts = []
+        try:
+            self._read_rows(how, anyway=False)
+        except TableError:
+            # A row longer than DuckDB takes: a copy has none.
+            self._read_rows(how, anyway=True)
+
+    def _read_rows(self, how: Dialect, *, anyway: bool) -> None:
+        columns = sql.struct({f"x{i}": "VARCHAR" for i in range(len(self.names))})
         copies = [self.engine.directory / f"copy-{i}.csv" for i in range(len(self._paths))]
+        parts = []
         for path, copy in zip(self._paths, copies, strict=True):
-            ready = _quietly(lambda path=path, copy=copy: tidy(path, how, copy), path)  # type: ignore[misc]
-            columns = sql.struct({f"x{i}": "VARCHAR" for i in range(len(self.names))})
+            ready = _quietly(partial(tidy, path, how, copy, anyway=anyway), path)
             # One reader, because with several a quoted line break would be an error; padding, because a short row is none.
             parts.append(
                 f"SELECT * FROM read_csv({sql.text(sql.path(ready.path))}, columns = {columns}, auto_detect = false, "
                 f"delim = {sql.text(how.delimiter)}, quote = '\"', escape = '\"', header = {ready.header}, nullstr = '', "
-                f"strict_mode = false, null_padding = true, parallel = false, max_line_size = {ROW_BYTES}, "
+                f"strict_mode = false, null_padding = true, parallel = false, max_line_size = {ROW_BYTES}, buffer_size = {4 * ROW_BYTES}, "
                 f"compression = {sql.text(ready.compression)})"
             )
-        doing = f"reading {self._paths[0].name}"
-        self.engine.run(f"CREATE TEMP TABLE cells AS {' UNION ALL '.join(parts)}", doing=doing)
-        for copy in copies:
-            copy.unlink(missing_ok=True)
+        try:
+            reading = f"CREATE TEMP TABLE cells AS {' UNION ALL '.join(parts)}"
+            self.engine.run(reading, doing=f"reading {self._paths[0].name}")
+        finally:
+            for copy in copies:
+                copy.unlink(missing_ok=True)
 
 
 def open_table(
@@ -137,8 +147,7 @@ def _open_files(paths: list[Path], delimiter: str | None, encoding: str, header:
     if about["kind"] == "parquet":
         return _open_parquet(paths, about)
     hows = [
-        _quietly(lambda path=path: dialect(path, delimiter=delimiter, encoding=encoding, header=header), path)  # type: ignore[misc]
-        for path in paths
+        _quietly(partial(dialect, path, delimiter=delimiter, encoding=encoding, header=header), path) for path in paths
     ]
     names = check_names(list(hows[0].names), paths[0].name)
     for path, how in zip(paths, hows, strict=True):
