@@ -36,16 +36,23 @@ def choose(
     score: str = "l1",
     weights: Sequence[float] | None = None,
     penalties: Sequence[float] | None = None,
+    rows: int | None = None,
 ) -> Clique:
-    """One of the cliques, with probability rising in w · (score − penalty)."""
+    """One of the cliques, with probability rising in w · (score − penalty).
+
+    `rows` is the number of rows where all neighbours agree on it; some scores need it.
+    """
     if not estimates:
         raise Refused("There is nothing to choose from: the list of candidates is empty. Nothing was spent")
+    if score not in SCORES:
+        raise Refused(f'There is no score "{score}". Choose by one of {", ".join(SCORES)}. Nothing was spent')
     rule = SCORES[score]
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
     factors = np.ones(len(cliques), np.int64) if weights is None else _factors(weights)
     offsets = np.zeros(len(cliques), np.int64) if penalties is None else to_grid(np.array(penalties))
-    sensitivity = Fraction(int(factors.max()) * rule.sensitivity(room.neighbours, room.max_rows))
+    moves = [rule.sensitivity(room.neighbours, room.max_rows, rows=rows, shape=e.shape) for e in rounded]
+    sensitivity = Fraction(max(int(f) * moved for f, moved in zip(factors, moves, strict=True)))
     epsilon = choice_epsilon_for(amount, room.currency)
     request = {
         "mechanism": "choice",

@@ -143,7 +143,13 @@ class Custody:
         """One clique, chosen privately by a score that lives in this room."""
         self._check_shapes(estimates)
         return choice.choose(
-            self._room, estimates, amount=self._amount(share), score=score, weights=weights, penalties=penalties
+            self._room,
+            estimates,
+            amount=self._amount(share),
+            score=score,
+            weights=weights,
+            penalties=penalties,
+            rows=self.rows,
         )
 
     def _amount(self, share: Fraction | int) -> Fraction:
