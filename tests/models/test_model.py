@@ -29,4 +29,5 @@ def test_public_names():
         "Portable",
         "ProductModel",
         "SparseModel",
+        "TreeModel",
     ]

@@ -10,9 +10,10 @@ from understudy.models.dense import DenseModel
 from understudy.models.model import Arrays, Codes, Conditional, Facts, Model, Portable, default_rows
 from understudy.models.product import ProductModel
 from understudy.models.sparse import SparseModel
+from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 
-MODELS: dict[str, type[Portable]] = {model.kind: model for model in (ProductModel, DenseModel, SparseModel)}
+MODELS: dict[str, type[Portable]] = {model.kind: model for model in (ProductModel, DenseModel, SparseModel, TreeModel)}
 """Every kind of model a release file may hold."""
 
 
@@ -41,6 +42,7 @@ __all__ = [
     "Portable",
     "ProductModel",
     "SparseModel",
+    "TreeModel",
     "default_rows",
     "from_parts",
 ]

@@ -10,12 +10,15 @@ Column sets are integers here, a bit for each column, so that asking for the siz
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import TypeVar
 
 from understudy.measurements import Clique
+
+_Columns = TypeVar("_Columns", int, Clique)  # a set of columns, as bits or by name
 
 ROOT = -1
 """The parent of a node that has none."""
@@ -51,7 +54,7 @@ class JunctionTree:
             return tuple(names[i] for i in rank if mask >> i & 1)
 
         root = max(range(len(nodes)), key=lambda i: _product(nodes[i], weights), default=ROOT)
-        order, parents, separators = _rooted(parents, separators, root)
+        order, parents, separators = _rooted(parents, separators, root, 0)
         return cls(
             tuple(map(spelled, nodes)),
             tuple(parents),
@@ -96,6 +99,16 @@ class JunctionTree:
         wanted = set(clique)
         holding = [i for i, names in enumerate(self._sets) if wanted <= names]
         return min(holding, key=lambda i: self.size(self.nodes[i]), default=None)
+
+    def rerooted(self, root: int) -> JunctionTree:
+        """The same tree hung up at another node.
+
+        >>> tree = JunctionTree.of([("a", "b"), ("b", "c")], {"a": 2, "b": 3, "c": 4})
+        >>> tree.rerooted(1 - tree.root).root == 1 - tree.root
+        True
+        """
+        order, parents, separators = _rooted(self.parents, self.separators, root, ())
+        return JunctionTree(self.nodes, tuple(parents), tuple(separators), tuple(order), self.sizes)
 
 
 def grown(tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]) -> JunctionTree:
@@ -204,14 +217,16 @@ def _linked(order: list[int], cliques: list[int]) -> tuple[list[int], list[int],
     return nodes, parents, separators
 
 
-def _rooted(parents: list[int], separators: list[int], root: int) -> tuple[list[int], list[int], list[int]]:
+def _rooted(
+    parents: Sequence[int], separators: Sequence[_Columns], root: int, nothing: _Columns
+) -> tuple[list[int], list[int], list[_Columns]]:
     """The same tree hung up at another node, and its nodes from there outwards."""
-    links: list[list[tuple[int, int]]] = [[] for _ in parents]
+    links: list[list[tuple[int, _Columns]]] = [[] for _ in parents]
     for node, parent in enumerate(parents):
         if parent != ROOT:
             links[node].append((parent, separators[node]))
             links[parent].append((node, separators[node]))
-    above, shared = [ROOT] * len(parents), [0] * len(parents)
+    above, shared = [ROOT] * len(parents), [nothing] * len(parents)
     order = [] if root == ROOT else [root]
     for node in order:
         for other, separator in links[node]:

@@ -1,0 +1,272 @@
+"""The marginal model: a distribution that factors over cliques, held by a junction tree.
+
+P(row) ∝ exp(Σ θ_c(row_c)): of all distributions with the same marginals on the cliques, the one of maximum entropy. Sums, samples and
+conditional samples are exact. Structural zeros are potentials of minus infinity; a declaration about columns that no clique brings together
+becomes a clique of its own where the tree can hold it, and what it cannot hold is kept in every row all the same (models/possible.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.errors import Refused, ReleaseError
+from understudy.measurements import Clique
+from understudy.models.beliefs import Beliefs, divided, reduced
+from understudy.models.calibration import Calibration
+from understudy.models.elimination import all_pairs, eliminated
+from understudy.models.given import check_given
+from understudy.models.junction_tree import ROOT, JunctionTree, forecast
+from understudy.models.model import Arrays, Codes, Facts
+from understudy.models.parts import exactly, read_total
+from understudy.models.possible import impossible_masks
+from understudy.models.tree_sampling import complete_tree, sample_tree
+from understudy.models.uniform import fill
+from understudy.schema import Schema
+
+Array = NDArray[np.float64]
+
+LIMIT = 1 << 24
+"""Cells of the largest tree a model may have."""
+
+CHUNK = 1 << 20
+"""Rows that are drawn together; more of them come in several chunks."""
+
+NEVER = float(np.finfo(np.float64).min)
+"""Stands for minus infinity in a file, where every number is finite."""
+
+DOUBT = 1e-9
+"""The share of an even distribution that is mixed in where something was given that the model thinks impossible."""
+
+
+def with_zeros(schema: Schema, potentials: Mapping[Clique, Array], limit: int = LIMIT) -> dict[Clique, Array]:
+    """The same potentials with minus infinity in every structural zero, and those declared zeros besides that the tree has room for.
+
+    >>> from understudy.schema import Boolean, parse_predicate
+    >>> columns = (Boolean(name="male", nullable=False), Boolean(name="pregnant", nullable=False))
+    >>> schema = Schema(columns=columns, impossible=(parse_predicate("male = true and pregnant = true"),))
+    >>> with_zeros(schema, {("male",): np.zeros(2)})["male", "pregnant"].tolist()
+    [[0.0, 0.0], [0.0, -inf]]
+    """
+    sizes = {name: codec.size for name, codec in schema.codecs.items()}
+    made: dict[Clique, Array] = {}
+    for clique, theta in potentials.items():
+        zeros = schema.zeros(clique)
+        values = np.asarray(theta, np.float64)
+        made[clique] = values if zeros is None else np.where(zeros, -np.inf, values)
+    masks = impossible_masks(schema)
+    for clique in sorted(masks, key=lambda clique: masks[clique].size):
+        if not any(set(clique) <= set(other) for other in made) and forecast([*made, clique], sizes) <= limit:
+            made[clique] = np.where(masks[clique], -np.inf, 0.0)
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class TreeModel:
+    """exp of a sum of `potentials`, normalised, for `total` rows; a column in no clique is uniform.
+
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
+    >>> model = TreeModel.from_marginals(schema, 10.0, {("smoker", "cough"): np.array([[6.0, 1.0], [1.0, 2.0]])})
+    >>> model.marginal(("cough",)).round(9).tolist()
+    [7.0, 3.0]
+    """
+
+    kind: ClassVar[str] = "tree"
+    schema: Schema
+    total: float
+    potentials: Mapping[Clique, Array]
+
+    def __post_init__(self) -> None:
+        assert math.isfinite(self.total), "a total is a number"
+        assert self.total >= 0, "a total is never negative"
+        for clique, theta in self.potentials.items():
+            assert len(set(clique)) == len(clique), "a clique names each column once"
+            assert theta.shape == self.schema.sizes(clique), "one potential for each cell"
+
+    @classmethod
+    def from_potentials(
+        cls,
+        schema: Schema,
+        total: float,
+        cliques: Iterable[Clique],
+        potentials: Mapping[Clique, Array],
+        *,
+        limit: int = LIMIT,
+    ) -> TreeModel:
+        """The model with these log-potentials; a clique without one has none. Structural zeros of the schema are added."""
+        known = {clique: potentials[clique] for clique in dict.fromkeys(cliques) if clique in potentials}
+        if len(known) < len(potentials):
+            raise ValueError("a potential belongs to a clique that is not listed")
+        sizes = {name: codec.size for name, codec in schema.codecs.items()}
+        cells = forecast([*known, *((name,) for name in schema)], sizes)
+        if cells > limit:
+            raise Refused(
+                f"A model of these {len(known)} marginals needs {cells:,} cells, more than {limit:,}. Use fewer or smaller ones"
+            )
+        return cls(schema, total, with_zeros(schema, known, limit))
+
+    @classmethod
+    def from_marginals(cls, schema: Schema, total: float, marginals: Mapping[Clique, Array]) -> TreeModel:
+        """The model that has these marginals, in closed form: Π marginals / Π separators. Their cliques must form a junction tree.
+
+        Marginals need not sum to the same. Where two do not agree on what they share, the one nearer to the root decides, and the other
+        gives the rest of its columns; where it has nothing to give, they are even.
+        """
+        sizes = {name: codec.size for name, codec in schema.codecs.items()}
+        tree = JunctionTree.of(marginals, sizes)
+        by_columns = {frozenset(clique): clique for clique in marginals}
+        potentials = {}
+        for node, names in enumerate(tree.nodes):
+            clique = by_columns.get(frozenset(names))
+            if clique is None:
+                raise ValueError(f"{', '.join(names)}: these columns hang together, but no marginal holds them all")
+            zeros = schema.zeros(clique)
+            possible = np.ones(schema.sizes(clique)) if zeros is None else (~zeros).astype(np.float64)
+            share = np.asarray(marginals[clique], np.float64) * possible
+            separator = tree.separators[node] if tree.parents[node] != ROOT else ()
+            shape = [sizes[name] if name in separator else 1 for name in clique]
+            kept = tuple(name for name in clique if name in separator)
+            bare = reduced(share, clique, kept).reshape(shape) <= 0
+            share = np.where(bare, possible, share)
+            share = divided(share, reduced(share, clique, kept).reshape(shape))
+            with np.errstate(divide="ignore"):
+                potentials[clique] = np.log(share)
+        return cls.from_potentials(schema, total, potentials, potentials)
+
+    @cached_property
+    def beliefs(self) -> Beliefs:
+        """The tree, and the marginal of each of its nodes."""
+        sizes = {name: codec.size for name, codec in self.schema.codecs.items()}
+        tree = JunctionTree.of([*self.potentials, *((name,) for name in self.schema)], sizes)
+        return Beliefs(tree, tuple(Calibration(tree, self.potentials, sizes).beliefs(self.potentials)))
+
+    @property
+    def cells(self) -> int:
+        """Cells of the junction tree."""
+        return self.beliefs.tree.cells
+
+    def marginal(self, clique: Clique) -> Array:
+        """Expected counts over any clique; refused where that takes too large a table."""
+        return np.asarray(self.total * eliminated(self.beliefs, self._checked(clique)), np.float64)
+
+    def marginals(self, cliques: Iterable[Clique]) -> dict[Clique, Array]:
+        """Expected counts over many cliques: pairs that no node holds share the walks through the tree."""
+        asked = [self._checked(clique) for clique in dict.fromkeys(cliques)]
+        far = [clique for clique in asked if len(clique) == 2 and self.beliefs.tree.home(clique) is None]
+        shares = all_pairs(self.beliefs, far)
+        return {
+            clique: np.asarray(self.total * (shares[clique] if clique in shares else eliminated(self.beliefs, clique)))
+            for clique in asked
+        }
+
+    def sample(self, rows: int, rng: Generator) -> Codes:
+        """Column after column by rounding, the rows in random order."""
+        chunks = list(self.sample_chunks(rows, rng, CHUNK)) if rows > CHUNK else [self._sampled(rows, rng)]
+        return chunks[0] if len(chunks) == 1 else {n: np.concatenate([c[n] for c in chunks]) for n in self.schema}
+
+    def sample_chunks(self, rows: int, rng: Generator, size: int = CHUNK) -> Iterator[Codes]:
+        """The same a chunk at a time, each rounded for itself, for more rows than memory holds."""
+        if size < 1:
+            raise ValueError("a chunk holds at least one row")
+        size = min(size, CHUNK)
+        for start in range(0, rows, size):
+            yield self._sampled(min(size, rows - start), rng)
+
+    def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
+        """Every partial row completed from its exact conditional distribution; rows with the same given codes share it by rounding.
+
+        Where the given codes have no mass, the other columns follow what the model says of them with the least doubt mixed in, over the
+        cells that are possible.
+        """
+        rows = check_given(self.schema, given)
+        codes, lost = complete_tree(self.beliefs, given, rows, rng, self._types)
+        if np.any(lost):
+            again = {name: np.asarray(column)[lost] for name, column in given.items()}
+            second, beyond = complete_tree(self._doubting, again, int(lost.sum()), rng, self._types)
+            if np.any(beyond):
+                raise Refused("The given codes contradict each other: the schema declares that combination impossible")
+            for name, column in second.items():
+                codes[name][lost] = column
+        return fill(self.schema, dict(codes) | dict(given), rows, rng, fixed=set(given))
+
+    def to_parts(self) -> tuple[Facts, Arrays]:
+        """The potentials, by position; the tree is built again from them."""
+        facts: Facts = {"kind": self.kind, "total": self.total, "cliques": [list(clique) for clique in self.potentials]}
+        return facts, {
+            f"potential{i}": np.where(np.isfinite(theta), theta, NEVER)
+            for i, theta in enumerate(self.potentials.values())
+        }
+
+    @classmethod
+    def from_parts(
+        cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
+    ) -> TreeModel:
+        """The model again; parts that do not fit the schema raise ReleaseError."""
+        exactly(facts, {"kind", "total", "cliques"}, "facts")
+        cliques = _read_cliques(facts, schema)
+        exactly(arrays, {f"potential{i}" for i in range(len(cliques))}, "arrays")
+        potentials = {}
+        for i, clique in enumerate(cliques):
+            theta = arrays[f"potential{i}"]
+            if not isinstance(theta, np.ndarray) or theta.dtype != np.float64 or theta.shape != schema.sizes(clique):
+                raise ReleaseError(
+                    f'model: array "potential{i}" has another type or shape than the schema says. The file is damaged'
+                )
+            if not np.all(np.isfinite(np.asarray(theta, np.float64))):
+                raise ReleaseError(
+                    f'model: array "potential{i}" holds something that is no number. The file is damaged'
+                )
+            values = np.asarray(theta, np.float64)
+            potentials[clique] = np.where(values <= NEVER, -np.inf, values)
+        try:
+            model = cls.from_potentials(schema, read_total(facts), cliques, potentials)
+            assert model.beliefs
+        except Refused as error:
+            raise ReleaseError(f"model: its parts make no model. {error}") from None
+        return model
+
+    def _checked(self, clique: Clique) -> Clique:
+        assert len(set(clique)) == len(clique), "a clique names each column once"
+        return tuple(self.schema[name].name for name in clique)
+
+    def _sampled(self, rows: int, rng: Generator) -> Codes:
+        return fill(self.schema, dict(sample_tree(self.beliefs, rows, rng, self._types)), rows, rng)
+
+    @property
+    def _types(self) -> dict[str, np.dtype[np.unsignedinteger]]:
+        return {name: codec.dtype for name, codec in self.schema.codecs.items()}
+
+    @cached_property
+    def _doubting(self) -> Beliefs:
+        """The same beliefs with a trace of everything that is possible."""
+        tables = []
+        for names, table in zip(self.beliefs.tree.nodes, self.beliefs.tables, strict=True):
+            zeros = self.schema.zeros(names)
+            possible = np.ones(table.shape) if zeros is None else (~zeros).astype(np.float64)
+            tables.append(table + possible * (DOUBT / max(possible.sum(), 1.0)))
+        return Beliefs(self.beliefs.tree, tuple(tables))
+
+
+def _read_cliques(facts: Mapping[str, object], schema: Schema) -> list[Clique]:
+    listed = facts["cliques"]
+    damaged = "The file is damaged or was not written by Understudy"
+    if not isinstance(listed, list | tuple):
+        raise ReleaseError(f"model: its cliques are no list. {damaged}")
+    cliques: list[Clique] = []
+    for names in listed:
+        if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n in schema for n in names):
+            raise ReleaseError(f"model: its columns are not the schema's. {damaged}")
+        cliques.append(tuple(names))
+        if len(set(names)) != len(names):
+            raise ReleaseError(f"model: a column stands twice in a clique. {damaged}")
+    if len(set(cliques)) != len(cliques):
+        raise ReleaseError(f"model: a clique stands twice in it. {damaged}")
+    return cliques
