@@ -23,7 +23,8 @@ def reduced(values: Array, node: Clique, clique: Clique) -> Array:
     """
     rest = tuple(i for i, name in enumerate(node) if name not in clique)
     kept = [name for name in node if name in clique]
-    return np.asarray(values.sum(axis=rest), np.float64).transpose([kept.index(name) for name in clique])
+    left = np.asarray(values.sum(axis=rest), np.float64) if rest else values
+    return left.transpose([kept.index(name) for name in clique])
 
 
 def divided(values: Array, by: Array) -> Array:

@@ -44,10 +44,18 @@ class _Node:
         self.parent = len(cliques) + len(shared)
         scopes = [sum(1 << position[name] for name in scope) for scope in [*cliques, *shared, *above]]
         self.plan = Contraction([tree.sizes[name] for name in names], scopes)
-        # Axes of a clique's array in the order of the node, and back.
-        self.orders = [np.argsort([position[name] for name in clique]).tolist() for clique in cliques]
-        self.plain = [order == sorted(order) for order in self.orders]
-        self.backs = [sorted(range(len(order)), key=order.__getitem__) for order in self.orders]
+        # Axes of a clique's array in the order of the node, and back; None where they are already.
+        orders = {
+            clique: sorted(range(len(clique)), key=[position[n] for n in clique].__getitem__) for clique in cliques
+        }
+        self.orders = {clique: None if order == sorted(order) else order for clique, order in orders.items()}
+        self.backs = [
+            None if self.orders[clique] is None else sorted(range(len(clique)), key=orders[clique].__getitem__)
+            for clique in cliques
+        ]
+        # For each table what it must give on the way down; a marginal that nothing else shares may be scaled where it lies.
+        self.wanted = [[s for s in members if s != self.parent] for members in self.plan.members]
+        self.alone = [scopes.count(scope) == 1 for scope in scopes]
 
 
 class Calibration:
@@ -148,16 +156,15 @@ class _Pass:
         """Exponentials of all potentials, each with its largest cell at one and its axes in the order of its node."""
         weights = {}
         for node, clique, values in placed:
-            top = float(values.max(initial=-np.inf))
-            if np.isnan(top) or top == np.inf:
+            top = float(values.max())
+            if not top < np.inf:
                 raise ValueError(f"{', '.join(clique)}: its potential holds something that is no number")
             _possible(top)
             self.log_scale += top
-            share = np.exp(values - top)
-            parts = self.ready._nodes[node]
-            if clique in parts.cliques:
-                at = parts.cliques.index(clique)
-                weights[clique] = share if parts.plain[at] else share.transpose(parts.orders[at])
+            order = self.ready._nodes[node].orders[clique]
+            laid = values if order is None else values.transpose(order)
+            share = np.subtract(laid, top, out=np.empty(laid.shape))
+            weights[clique] = np.exp(share, out=share)
         return weights
 
     def down(self) -> tuple[dict[Clique, Array], float]:
@@ -169,8 +176,7 @@ class _Pass:
         for node in self.tree.order:
             parts = self.ready._nodes[node]
             plan = parts.plan
-            for table, members in enumerate(plan.members):
-                wanted = [s for s in members if s != parts.parent]
+            for table, wanted in enumerate(parts.wanted):
                 if not wanted:
                     continue
                 sums = self.seen[node] if plan.place[parts.parent :] == [table] else None
@@ -181,11 +187,14 @@ class _Pass:
                 if not here >= FAINT:
                     raise _Faint
                 for s, values in results.items():
-                    if s < len(parts.cliques):
-                        share = values / here
-                        found[parts.cliques[s]] = share if parts.plain[s] else share.transpose(parts.backs[s])
-                    else:
+                    if s >= len(parts.cliques):
                         self._send(parts.children[s - len(parts.cliques)], values)
+                for s, values in results.items():
+                    if s < len(parts.cliques):
+                        alone = parts.alone[s] and values.flags.writeable
+                        share = np.multiply(values, 1 / here, out=values if alone else None)
+                        back = parts.backs[s]
+                        found[parts.cliques[s]] = share if back is None else share.transpose(back)
         return found, float(np.log(mass)) + self.log_scale
 
     def joints(self) -> list[Array]:
@@ -217,7 +226,7 @@ class _Pass:
 
 def _top(values: Array) -> float:
     """The largest cell; not one to divide by where nothing is left."""
-    top = float(values.max(initial=0.0))
+    top = float(values.max())
     if not top > 0:
         raise _Faint
     return top

@@ -105,12 +105,15 @@ class Contraction:
         self.scopes = tuple(scopes)
         self.groups = split(lengths, scopes)
         z, i, j, c = self.groups
+        self.whole = (1 << len(self.lengths)) - 1
         self.dims = tuple(self._cells(group) for group in self.groups)
         pairs = ((i, j), (i, c), (j, c))
         self.place = self._placed([z | a | b for a, b in pairs])
         self.parts = [_Table(self.lengths, bits(z) + bits(a) + bits(b)) for a, b in pairs]
         self.shapes = [(self.dims[0], self.dims[a], self.dims[b]) for a, b in ((1, 2), (1, 3), (2, 3))]
         self.members = [[s for s, t in enumerate(self.place) if t == table] for table in range(3)]
+        self.rank = [self.members[t].index(s) for s, t in enumerate(self.place)]
+        self.laid = [(self.parts[t].order(m), self.parts[t].shape(m)) for m, t in zip(scopes, self.place, strict=True)]
         self.products = [
             _Product(self.parts[t], [self.scopes[s] for s in self.members[t]]) if self.members[t] else None
             for t in range(3)
@@ -139,10 +142,11 @@ class Contraction:
 
     def marginal_table(self, tables: Sequence[Array | None], table: int) -> Array:
         """The sum of the product of all factors over the group that this table misses."""
-        own, rest = tables[table], self.spread(tables, table)
-        if own is None:
-            return np.broadcast_to(rest, self.shapes[table])
-        return own if rest.size == 1 and rest.item() == 1 else own * rest
+        own = tables[table]
+        if own is not None and self.groups[1] == self.whole:  # the one table is all there is
+            return own
+        rest = self.spread(tables, table)
+        return np.broadcast_to(rest, self.shapes[table]) if own is None else own * rest
 
     def mass(self, tables: Sequence[Array | None]) -> float:
         """The sum of everything."""
@@ -151,19 +155,20 @@ class Contraction:
     def multiplied(self, values: Array | None, scope: int, factor: Array) -> Array:
         """A table with one more factor, written over where it can be."""
         table = self.place[scope]
-        part, mask = self.parts[table], self.scopes[scope]
-        laid = factor.transpose(part.order(mask)).reshape(part.shape(mask))
+        order, shape = self.laid[scope]
+        lengths = self.parts[table].lengths
+        laid = factor.transpose(order).reshape(shape)
         if values is None:
-            return np.array(np.broadcast_to(laid, part.lengths)).reshape(self.shapes[table])
+            return np.array(np.broadcast_to(laid, lengths)).reshape(self.shapes[table])
+        full = values.reshape(lengths)
         if not values.flags.writeable:
-            return (values.reshape(part.lengths) * laid).reshape(self.shapes[table])
-        full = values.reshape(part.lengths)
+            return (full * laid).reshape(self.shapes[table])
         np.multiply(full, laid, out=full)
         return values
 
     def collect(self, table: int, values: Array, scopes: Sequence[int]) -> dict[int, Array]:
         """Marginals of some of the scopes that lie in one table, from its marginal."""
-        wanted = [self.members[table].index(s) for s in scopes]
+        wanted = tuple([self.rank[s] for s in scopes])
         return dict(zip(scopes, self.sums[table](values, wanted), strict=True))
 
     def marginals(self, tables: Sequence[Array | None]) -> list[Array]:
@@ -193,6 +198,8 @@ class Contraction:
         """For every scope a table that holds it: the smallest in use already, else the smallest."""
         used: set[int] = set()
         place = [0] * len(self.scopes)
+        if self.groups[1] == self.whole:  # one table, which is the node
+            return place
         for s in sorted(range(len(self.scopes)), key=lambda s: -self._cells(self.scopes[s])):
             holding = [t for t in range(3) if self.scopes[s] & ~unions[t] == 0]
             place[s] = min(holding, key=lambda t: (t not in used, self._cells(unions[t])))
@@ -247,42 +254,44 @@ class _Product:
         self.shapes = [table.shape(scope) for scope in scopes]
         self.locals = [table.local(scope) for scope in scopes]
         self.plain = [order == sorted(order) for order in self.orders]
+        self.full = tuple(table.lengths)
         self.plans: dict[tuple[int, ...], list[int]] = {}
 
     def __call__(self, factors: Sequence[Array | None], spare: Sequence[bool]) -> Array | None:
-        there = tuple(i for i, factor in enumerate(factors) if factor is not None)
+        there = tuple([i for i, factor in enumerate(factors) if factor is not None])
         if not there:
             return None
-        laid: list[Array] = []
-        own: list[bool] = []
-        for i in there:
-            factor = factors[i]
-            assert factor is not None
-            laid.append((factor if self.plain[i] else factor.transpose(self.orders[i])).reshape(self.shapes[i]))
-            own.append(spare[i] and self.plain[i])
         plan = self.plans.get(there)
         if plan is None:
             plan = self.plans[there] = self._planned([self.locals[i] for i in there])
         stack: list[tuple[Array, bool]] = []
         for step in plan:
             if step >= 0:
-                stack.append((laid[step], own[step]))
+                i = there[step]
+                factor = factors[i]
+                assert factor is not None
+                plain = self.plain[i]
+                laid = (factor if plain else factor.transpose(self.orders[i])).reshape(self.shapes[i])
+                stack.append((laid, plain and spare[i]))
                 continue
-            (right, right_own), (left, left_own) = stack.pop(), stack.pop()
-            shape = np.broadcast_shapes(left.shape, right.shape)
-            if left_own and left.shape == shape:
+            right, right_own = stack.pop()
+            left, left_own = stack.pop()
+            if left_own and left.size >= right.size and self._covers(left, right):
                 np.multiply(left, right, out=left)
                 stack.append((left, True))
-            elif right_own and right.shape == shape:
+            elif right_own and right.size >= left.size and self._covers(right, left):
                 np.multiply(left, right, out=right)
                 stack.append((right, True))
             else:
                 stack.append((left * right, True))
         result, mine = stack.pop()
-        full = tuple(self.table.lengths)
-        if result.shape != full:
-            result, mine = np.array(np.broadcast_to(result, full)), True
+        if result.shape != self.full:
+            return np.array(np.broadcast_to(result, self.full))
         return result if mine and result.flags.c_contiguous else np.array(result, order="C")
+
+    @staticmethod
+    def _covers(large: Array, small: Array) -> bool:
+        return all(a >= b for a, b in zip(large.shape, small.shape, strict=True))
 
     def _planned(self, scopes: list[Mask]) -> list[int]:
         """Numbers push a factor, -1 multiplies the two on top: factors without the last axis first come together by themselves."""
@@ -316,40 +325,55 @@ class _Sums:
 
     def __init__(self, table: _Table, scopes: Sequence[Mask]) -> None:
         self.lengths = table.lengths
+        self.whole = (1 << len(table.lengths)) - 1
         self.locals = [table.local(scope) for scope in scopes]
+        self.shapes = [[table.lengths[axis] for axis in bits(local)] for local in self.locals]
         # A marginal leaves with its axes in the node's order.
         self.backs = [np.argsort(table.order(scope)).tolist() for scope in scopes]
         self.plain = [back == sorted(back) for back in self.backs]
-        self.plans: dict[tuple[int, ...], list[tuple[Mask, int, Mask]]] = {}
+        self.plans: dict[tuple[int, ...], list[tuple[Mask, int, int, Mask]]] = {}
 
-    def __call__(self, values: Array, wanted: Sequence[int]) -> list[Array]:
-        key = tuple(wanted)
-        plan = self.plans.get(key)
+    def __call__(self, values: Array, wanted: tuple[int, ...]) -> list[Array]:
+        plan = self.plans.get(wanted)
         if plan is None:
-            plan = self.plans[key] = self._planned([self.locals[i] for i in wanted])
-        made: dict[Mask, Array] = {(1 << len(self.lengths)) - 1: values}
-        for source, axis, result in plan:
-            before = math.prod(self.lengths[i] for i in bits(source) if i < axis)
-            made[result] = summed_axis(made[source], before, self.lengths[axis])
+            plan = self.plans[wanted] = self._planned([self.locals[i] for i in wanted])
+        made: dict[Mask, Array] = {self.whole: values}
+        for source, before, length, result in plan:
+            made[result] = summed_axis(made[source], before, length)
         found = []
         for i in wanted:
-            local = self.locals[i]
-            values = made[local].reshape([self.lengths[axis] for axis in bits(local)])
+            values = made[self.locals[i]].reshape(self.shapes[i])
             found.append(values if self.plain[i] else values.transpose(self.backs[i]))
         return found
 
-    def _planned(self, scopes: list[Mask]) -> list[tuple[Mask, int, Mask]]:
+    def _planned(self, scopes: list[Mask]) -> list[tuple[Mask, int, int, Mask]]:
         def cells(mask: Mask) -> int:
             return math.prod(self.lengths[i] for i in bits(mask))
 
-        known, steps = [(1 << len(self.lengths)) - 1], []
+        known, steps = [self.whole], []
         for scope in sorted(scopes, key=cells, reverse=True):
             source = min((mask for mask in known if mask & scope == scope), key=cells)
             for axis in sorted(bits(source & ~scope), key=lambda i: (self.lengths[i], i), reverse=True):
-                steps.append((source, axis, source & ~(1 << axis)))
+                before = cells(source & ((1 << axis) - 1))
+                steps.append((source, before, self.lengths[axis], source & ~(1 << axis)))
                 source &= ~(1 << axis)
                 known.append(source)
         return steps
+
+
+@cache
+def _ones(length: int) -> Array:
+    ones = np.ones(length)
+    ones.flags.writeable = False
+    return ones
+
+
+@cache
+def _repeated(length: int, after: int) -> Array:
+    """The identity over and over: sums over an axis of this length in front of `after` cells."""
+    matrix = np.tile(np.eye(after), (length, 1))
+    matrix.flags.writeable = False
+    return matrix
 
 
 def summed_axis(values: Array, before: int, length: int) -> Array:
@@ -360,9 +384,9 @@ def summed_axis(values: Array, before: int, length: int) -> Array:
     """
     after = values.size // max(before * length, 1)
     if after == 1:
-        return values.reshape(before, length) @ np.ones(length)
+        return values.reshape(before, length) @ _ones(length)
     if before == 1:
-        return np.ones(length) @ values.reshape(length, after)
+        return _ones(length) @ values.reshape(length, after)
     if after <= KRONECKER and before >= 8:
-        return values.reshape(before, length * after) @ np.tile(np.eye(after), (length, 1))
+        return values.reshape(before, length * after) @ _repeated(length, after)
     return np.asarray(np.add.reduce(values.reshape(before, length, after), axis=1), np.float64)
