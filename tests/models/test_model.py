@@ -28,6 +28,7 @@ def test_public_names():
         "MODELS",
         "Portable",
         "ProductModel",
+        "RowsModel",
         "SparseModel",
         "TreeModel",
     ]

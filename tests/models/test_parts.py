@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import ReleaseError
-from understudy.models import MODELS, DenseModel, ProductModel, SparseModel, from_parts
+from understudy.models import MODELS, DenseModel, ProductModel, RowsModel, SparseModel, from_parts
 
 from .build import schema_of
 
@@ -17,6 +17,7 @@ CELLS = np.array([[0, 2], [1, 1]])
 EXAMPLES = {
     "product": ProductModel(SCHEMA, 12.5, {"a": np.array([0.3, 0.7]), "b": np.array([0.1, 0.2, 0.7])}),
     "dense": DenseModel(SCHEMA, 12.5, ("b", "a"), np.full((3, 2), 1 / 6)),
+    "rows": RowsModel(SCHEMA, 12.5, {"a": np.array([0, 1, 1], np.uint8), "b": np.array([2, 0, 1], np.uint8)}),
     "sparse": SparseModel(SCHEMA, 12.5, ("a", "b"), CELLS, np.array([0.4, 0.6]), 0.25),
 }
 
@@ -97,7 +98,7 @@ SPOILED = {
 
 
 @pytest.mark.parametrize("how", SPOILED)
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", ["product", "dense", "sparse"])
 def test_shares_that_are_no_distribution_are_refused(kind, how):
     facts, arrays = EXAMPLES[kind].to_parts()
     name = "column0" if kind == "product" else "shares"

@@ -9,11 +9,14 @@ from understudy.errors import ReleaseError
 from understudy.models.dense import DenseModel
 from understudy.models.model import Arrays, Codes, Conditional, Facts, Model, Portable, default_rows
 from understudy.models.product import ProductModel
+from understudy.models.rows import RowsModel
 from understudy.models.sparse import SparseModel
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 
-MODELS: dict[str, type[Portable]] = {model.kind: model for model in (ProductModel, DenseModel, SparseModel, TreeModel)}
+MODELS: dict[str, type[Portable]] = {
+    model.kind: model for model in (ProductModel, DenseModel, SparseModel, TreeModel, RowsModel)
+}
 """Every kind of model a release file may hold."""
 
 
@@ -41,6 +44,7 @@ __all__ = [
     "Model",
     "Portable",
     "ProductModel",
+    "RowsModel",
     "SparseModel",
     "TreeModel",
     "default_rows",
