@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.models.junction_tree import JunctionTree, forecast, grown
+from understudy.models.junction_tree import JunctionTree, forecast, grown, growth
 
 NAMES = "abcdefghij"
 CLIQUES = st.lists(
@@ -50,6 +50,7 @@ def test_growing_keeps_them_too(cliques, sizes, extra):
     before = JunctionTree.of(cliques, sizes)
     after = grown(before, tuple(extra), sizes)
     check(after, [*cliques, tuple(extra)])
+    assert after.cells == before.cells + growth(before, tuple(extra), sizes)
     assert (after is before) == (before.home(tuple(extra)) is not None)
 
 
@@ -65,6 +66,23 @@ def test_a_ring_is_cut_into_triangles():
     names = [f"x{i}" for i in range(6)]
     tree = JunctionTree.of([(names[i], names[(i + 1) % 6]) for i in range(6)], dict.fromkeys(names, 3))
     assert sorted(map(len, tree.nodes)) == [3, 3, 3, 3]
+
+
+def test_the_better_of_two_orders_is_taken():
+    """Taking the smallest neighbourhood first, column c goes first and ties the two large columns together: 10,800 cells."""
+    sizes = {"a": 5, "b": 20, "c": 2, "d": 5, "e": 20}
+    cliques = [tuple(pair) for pair in ("bc", "bd", "ae", "de", "ab", "ce", "ad")]
+    assert JunctionTree.of(cliques, sizes).cells == 2000
+
+
+def test_hanging_a_tree_up_elsewhere_changes_nothing_else():
+    cliques = [("a", "b"), ("b", "c", "d"), ("d", "e"), ("f",)]
+    tree = JunctionTree.of(cliques, dict.fromkeys("abcdef", 4))
+    for node in range(len(tree.nodes)):
+        other = tree.rerooted(node)
+        check(other, cliques)
+        assert other.root == node
+        assert sorted(other.separators) == sorted(tree.separators)
 
 
 def test_the_largest_node_is_the_root():
