@@ -78,10 +78,18 @@ def test_what_supports_a_type_can_be_read_as_it(candidate):
                 assert read, (candidate, kind)
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1, max_size=20))
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1, max_size=50))
 def test_any_text_votes_once(cells):
-    votes(cells)
+    with open_table(pl.DataFrame({"x": cells})) as source:
+        assert Table(source, Schema(columns=(Undeclared(name="x"),))).votes(["x"]).sum() == len(cells)
+
+
+def test_wide_tables_vote_in_parts():
+    frame = pl.DataFrame({f"c{i}": ["x" if i % 2 else "2.5"] for i in range(20)})
+    with open_table(frame) as source:
+        counts = Table(source, Schema(columns=tuple(Undeclared(name=n) for n in frame.columns))).votes(frame.columns)
+    assert [CANDIDATES[int(row.argmax())] for row in counts] == ["decimal1", TEXT] * 10
 
 
 def test_typed_columns_vote_too():

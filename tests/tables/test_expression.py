@@ -33,7 +33,7 @@ from understudy.tables.expression import code, index
 from understudy.tables.frame import frame
 from understudy.tables.grid import FAR
 from understudy.tables.layers import Layers
-from understudy.tables.reading import Stored, base_type
+from understudy.tables.stored import Stored, base_type
 
 ZONES = ["UTC", "Europe/Zurich", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe"]
 MISSING = ["NA", "-7", "-8.5", "-99.9", "7", "7.0", "1999-01-01", "00:00", "inf", "true", "2024-03-31 02:30"]

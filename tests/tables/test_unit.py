@@ -12,7 +12,7 @@ from understudy.schema import Categorical, Identifier, Integer, Schema, Unit
 from understudy.tables import Table, open_table
 from understudy.tables import table as table_module
 from understudy.tables.engine import Engine
-from understudy.tables.reading import Stored
+from understudy.tables.stored import Stored
 from understudy.tables.unit import bound
 
 Row = tuple[str | None, int]

@@ -10,7 +10,8 @@ from understudy.schema.cell import DATE, MOMENT, NUMBER, TIME
 from understudy.tables import sql
 from understudy.tables.expression import empty
 from understudy.tables.layers import Layers
-from understudy.tables.reading import BLANKS, Stored, texts
+from understudy.tables.reading import texts
+from understudy.tables.stored import BLANKS, Stored
 
 EMPTY, TEXT = "empty", "text"
 DECIMALS = tuple(f"decimal{places}" for places in range(1, 7))

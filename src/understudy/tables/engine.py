@@ -26,6 +26,10 @@ MEMORY = "768MB"
 """What DuckDB may keep in memory. The rest waits in a private directory that only its owner may read, until the engine is closed."""
 
 
+STREAMS_END = duckdb.__version__.startswith("1.")
+"""Whether DuckDB reads a registered stream only once, as it did before version 2."""
+
+
 class Engine:
     """A private connection and its private directory, both gone when nobody holds it any more."""
 
@@ -44,6 +48,7 @@ class Engine:
             },
         )
         self._types = 0
+        self._streams: dict[str, object] = {}
         self._close = weakref.finalize(self, _dispose, self._connection, self.directory)
         for setting in ("TimeZone = 'UTC'", "python_enable_replacements = false"):
             self.run(f"SET {setting}", doing="opening the table")
@@ -71,6 +76,8 @@ class Engine:
             self._connection.register(name, data)
         except Exception:
             failed = True
+        if hasattr(data, "__arrow_c_stream__") and STREAMS_END:
+            self._streams[name] = data
         if failed:
             raise TableError("the frame cannot be read. Convert its columns to plain types. Nothing was read")
 
@@ -78,7 +85,7 @@ class Engine:
         """Run a statement and fetch what it returns."""
         failed = ""
         try:
-            return self._connection.execute(query).fetchall()
+            return self._ready().execute(query).fetchall()
         except Exception as error:
             failed = _reason(error)
         raise TableError(f"{doing} did not work ({failed})")
@@ -87,7 +94,7 @@ class Engine:
         """Run a query and fetch its columns, which hold no NULL, as arrays."""
         failed = ""
         try:
-            fetched = self._connection.execute(query).fetchnumpy()
+            fetched = self._ready().execute(query).fetchnumpy()
             return [np.asarray(column) for column in fetched.values()]
         except Exception as error:
             failed = _reason(error)
@@ -97,11 +104,17 @@ class Engine:
         """Run a query over unsigned columns without NULL and hand out its rows in batches."""
         failed = ""
         try:
-            yield from batches(self._connection.sql(query).__arrow_c_stream__())
+            yield from batches(self._ready().sql(query).__arrow_c_stream__())
         except Exception as error:
             failed = _reason(error)
         if failed:
             raise TableError(f"{doing} did not work ({failed})")
+
+    def _ready(self) -> duckdb.DuckDBPyConnection:
+        """The connection, with every stream at its beginning."""
+        for name, data in self._streams.items():
+            self._connection.register(name, data)
+        return self._connection
 
     def holds(self, relation: str) -> bool:
         """Whether a relation of this name exists."""

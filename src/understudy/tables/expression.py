@@ -15,7 +15,8 @@ from understudy.schema.cell import spellings
 from understudy.tables import sql
 from understudy.tables.grid import DoubleGrid, WholeGrid
 from understudy.tables.layers import Layers
-from understudy.tables.reading import DOUBLE_TYPES, TEXT_TYPES, Numbers, Stored, numbers, texts
+from understudy.tables.reading import Numbers, numbers, texts
+from understudy.tables.stored import DOUBLE_TYPES, TEXT_TYPES, Stored
 
 Listing = Callable[[Sequence[str]], str]
 """Makes a type out of a list of labels and returns its name."""

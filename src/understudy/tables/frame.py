@@ -167,10 +167,12 @@ def _readable(series: Any, pd: Any) -> Any:
         series = series.sparse.to_dense()
         kind = series.dtype
     opaque = isinstance(kind, pd.PeriodDtype | pd.IntervalDtype) or kind.kind == "c"
-    if opaque or kind == np.dtype(object):
+    loose = isinstance(kind, pd.StringDtype) and kind.storage == "python"
+    if opaque or loose or kind == np.dtype(object):
         if not _all_text(series, pd):
             return pd.Series([_text(value) for value in series], dtype=object)
-        return series.astype(object).where(series.notna(), None)
+        texts = series.astype(object).where(series.notna(), None)
+        return texts if all(map(_sound, texts)) else texts.map(_text)
     return series
 
 
@@ -184,7 +186,15 @@ def _text(value: object) -> str | None:
     if cell is None:
         return None
     texts = () if cell is UNKNOWN else spellings(cell)
-    return texts[0] if texts else NO_VALUE
+    if not texts:
+        return NO_VALUE
+    # Half a character, which Python allows and no file can hold, becomes U+FFFD, as it does in a CSV file.
+    return texts[0] if _sound(texts[0]) else texts[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _sound(text: str | None) -> bool:
+    """Whether every character of a text can be written to a file."""
+    return text is None or text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _word(dtype: str) -> str:

@@ -6,8 +6,12 @@ SQL has no local variables. So an expression that others use becomes a column of
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 ALIAS = re.compile(r"\bc[0-9]+\b")
+NAME = re.compile(r"\b[cx][0-9]+\b")
+LITERAL = re.compile(r"'(?:[^']|'')*'")
+"""A quoted text: what it says is no name."""
 
 
 class Layers:
@@ -16,7 +20,7 @@ class Layers:
     >>> layers = Layers()
     >>> squared = layers.read("x0 * x0")
     >>> layers.query("t", [f"{squared} + {squared}"])
-    'SELECT c0 + c0 FROM (SELECT *, x0 * x0 AS c0 FROM t)'
+    'SELECT c0 + c0 FROM (SELECT x0 * x0 AS c0 FROM t)'
     """
 
     def __init__(self) -> None:
@@ -29,7 +33,7 @@ class Layers:
         if expression in self._known:
             return self._known[expression]
         alias = f"c{len(self._level)}"
-        level = 1 + max((self._level[found] for found in ALIAS.findall(expression)), default=-1)
+        level = 1 + max((self._level[found] for found in ALIAS.findall(LITERAL.sub("", expression))), default=-1)
         if level == len(self._layers):
             self._layers.append({})
         self._layers[level][alias] = expression
@@ -38,7 +42,18 @@ class Layers:
         return alias
 
     def query(self, relation: str, select: list[str]) -> str:
-        """The whole query."""
-        for layer in self._layers:
-            relation = f"(SELECT *, {', '.join(f'{e} AS {alias}' for alias, e in layer.items())} FROM {relation})"
+        """The whole query. Each layer hands on only what is still needed: wide tables would take long to plan otherwise."""
+        wanted = _names(select)
+        handed: list[list[str]] = []
+        for layer in reversed(self._layers):
+            passed = sorted(wanted - layer.keys())
+            made = [f"{expression} AS {alias}" for alias, expression in layer.items() if alias in wanted]
+            handed.append([*passed, *made] or ["1"])
+            wanted = set(passed) | _names(layer[alias] for alias in layer if alias in wanted)
+        for columns in reversed(handed):
+            relation = f"(SELECT {', '.join(columns)} FROM {relation})"
         return f"SELECT {', '.join(select)} FROM {relation}"
+
+
+def _names(expressions: Iterable[str]) -> set[str]:
+    return {name for expression in expressions for name in NAME.findall(LITERAL.sub("", expression))}

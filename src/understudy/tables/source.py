@@ -18,7 +18,7 @@ from understudy.tables import sql
 from understudy.tables.csvfile import ROW_BYTES, Dialect, dialect, tidy
 from understudy.tables.engine import Engine
 from understudy.tables.frame import check_names, frame
-from understudy.tables.reading import PLAINER, Stored, base_type
+from understudy.tables.stored import PLAINER, Stored, base_type
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".psv")
 PARQUET_ENDINGS = (".parquet", ".pq")

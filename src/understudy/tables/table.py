@@ -21,12 +21,15 @@ from understudy.tables.counting import Clique, Tally, sparse
 from understudy.tables.expression import code, index, label
 from understudy.tables.grid import WholeGrid
 from understudy.tables.layers import Layers
-from understudy.tables.reading import Stored
 from understudy.tables.source import Source
+from understudy.tables.stored import Stored
 from understudy.tables.unit import bound, salt
 
 CODES_BYTES = 10**9
 """Codes beyond this many bytes are not kept in memory but read anew for each count."""
+
+VOTED_TOGETHER = 8
+"""Columns whose votes are counted in one query."""
 
 Codes = dict[str, NDArray[np.unsignedinteger]]
 Progress = Callable[[str, float], None]
@@ -187,13 +190,17 @@ class Table:
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """For each column, how many cells vote for each candidate type; every cell votes once."""
-        layers = Layers()
-        ballots = [vote(layers, self._stored(name), self._column(name).missing) for name in columns]
-        tally = Tally([(name,) for name in columns], dict.fromkeys(columns, len(CANDIDATES)))
-        query = layers.query(self._rows.relation, ballots)
-        for batch in self._rows.source.engine.stream(query, doing="reading types"):
-            tally.add(dict(zip(columns, batch, strict=True)))
-        return np.array(tally.counts(), np.int64).reshape(len(columns), len(CANDIDATES))
+        engine, counted = self._rows.source.engine, []
+        # A few columns at a time: many patterns in one query take long to plan.
+        for start in range(0, len(columns), VOTED_TOGETHER):
+            some = columns[start : start + VOTED_TOGETHER]
+            layers = Layers()
+            ballots = [vote(layers, self._stored(name), self._column(name).missing) for name in some]
+            tally = Tally([(name,) for name in some], dict.fromkeys(some, len(CANDIDATES)))
+            for batch in engine.stream(layers.query(self._rows.relation, ballots), doing="reading types"):
+                tally.add(dict(zip(some, batch, strict=True)))
+            counted += tally.counts()
+        return np.array(counted, np.int64).reshape(len(columns), len(CANDIDATES))
 
     def _column(self, name: str) -> Column:
         return self.schema[name]

@@ -15,7 +15,7 @@ from understudy.schema import Column, Unit
 from understudy.tables import sql
 from understudy.tables.engine import Engine
 from understudy.tables.expression import empty
-from understudy.tables.reading import Stored
+from understudy.tables.stored import Stored
 
 SALT_BYTES = 16
 
