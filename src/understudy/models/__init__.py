@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from understudy.errors import ReleaseError
 from understudy.models.dense import DenseModel
 from understudy.models.model import Arrays, Codes, Conditional, Facts, Model, Portable, default_rows
+from understudy.models.network import NetworkModel
 from understudy.models.product import ProductModel
 from understudy.models.rows import RowsModel
 from understudy.models.sparse import SparseModel
@@ -15,7 +16,7 @@ from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 
 MODELS: dict[str, type[Portable]] = {
-    model.kind: model for model in (ProductModel, DenseModel, SparseModel, TreeModel, RowsModel)
+    model.kind: model for model in (ProductModel, DenseModel, SparseModel, TreeModel, RowsModel, NetworkModel)
 }
 """Every kind of model a release file may hold."""
 
@@ -42,6 +43,7 @@ __all__ = [
     "DenseModel",
     "Facts",
     "Model",
+    "NetworkModel",
     "Portable",
     "ProductModel",
     "RowsModel",

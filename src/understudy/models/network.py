@@ -1,0 +1,379 @@
+"""Bayesian networks: each column follows a distribution of its own for every combination of its parents' codes.
+
+P(row) = Π P(column | its parents), columns in an order in which parents stand before their children. The order is one of computing, not
+of cause and effect.
+
+Rows are sampled column by column (ancestral sampling): rows that share their parents' codes share out the column's distribution by
+rounding. Marginals come from summing columns out one by one; only ancestors of the columns asked for matter. The same sums, kept, complete
+partial rows exactly: a column that was summed out is drawn, last one first, from the table it was summed out of (Koller, Friedman,
+"Probabilistic graphical models", 2009, §9.3 and §12.1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.errors import Refused, ReleaseError
+from understudy.measurements import Clique, Measurements
+from understudy.models.consistency import clamp, project_simplex
+from understudy.models.given import Groups, check_given, deal
+from understudy.models.model import Arrays, Codes, Facts
+from understudy.models.parts import TOLERANCE, exactly, read_total
+from understudy.models.pooling import pool_column, pool_total
+from understudy.models.residuals import Residuals
+from understudy.models.uniform import fill, uniform_shares
+from understudy.schema import Schema
+
+Array = NDArray[np.float64]
+
+LARGEST = 2**22
+"""Cells of the largest table that is made to sum a column out."""
+
+CROWD = 2**18
+"""Rows that stand for the distribution where such a table would be larger."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A column, its parents, and its shares: one axis for each parent, the last one for the column itself."""
+
+    column: str
+    parents: Clique
+    shares: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A table over some columns, one axis each."""
+
+    scope: Clique
+    table: Array
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkModel:
+    """A Bayesian network over all columns, parents before children, for `total` rows.
+
+    Structural zeros inside one node's columns have no share; those between columns of different nodes are beyond it, so its rows are
+    repaired (models/possible.py).
+
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
+    >>> smoker = Node("smoker", (), np.array([0.75, 0.25]))
+    >>> cough = Node("cough", ("smoker",), np.array([[0.8, 0.2], [0.4, 0.6]]))
+    >>> model = NetworkModel(schema, 100.0, (smoker, cough))
+    >>> model.marginal(("cough",)).round(9).tolist()
+    [70.0, 30.0]
+    """
+
+    kind: ClassVar[str] = "network"
+    schema: Schema
+    total: float
+    nodes: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        assert math.isfinite(self.total), "a total is a number"
+        assert self.total >= 0, "a total is never negative"
+        assert sorted(n.column for n in self.nodes) == sorted(self.schema), "one node for each column"
+        placed: set[str] = set()
+        for node in self.nodes:
+            assert len(set(node.parents)) == len(node.parents), "a parent is named once"
+            assert placed.issuperset(node.parents), "parents stand before their children"
+            assert node.shares.shape == self.schema.sizes((*node.parents, node.column)), "one share for each cell"
+            assert np.all(node.shares >= 0), "shares are never negative"
+            assert np.all(np.abs(node.shares.sum(axis=-1) - 1) < TOLERANCE), "shares sum to one"
+            placed.add(node.column)
+
+    @classmethod
+    def from_measurements(cls, schema: Schema, measurements: Measurements, *, clip: bool = False) -> NetworkModel:
+        """The network that plain noisy marginals spell out: in each, the first column is the child and the others are its parents.
+
+        Marginals are taken in their order. Columns of one that no earlier one placed are placed from it, last one first, with the columns
+        placed before as parents. So a table that holds several nodes is measured once. A column in no such marginal has no parents.
+
+        All measurements are pooled by least squares; each table is then projected on the non-negative counts that sum to the total, or with
+        `clip` cut at zero, and divided by what its parents' cells hold. Cells of parents without mass take the column's overall shares.
+        """
+        total, _ = pool_total(schema, measurements)
+        if total <= 0:
+            return cls(schema, 0.0, tuple(Node(name, (), uniform_shares(schema, (name,))) for name in schema))
+        pooled = Residuals.of(schema, measurements)
+        nodes: dict[str, Node] = {}
+        for clique in dict.fromkeys(m.clique for m in measurements if m.plain and len(m.clique) > 1):
+            if nodes.keys() >= set(clique):
+                continue
+            table = _counts(schema, clique, pooled.marginal(clique), total, clip=clip)
+            for column in reversed(clique):
+                if column in nodes:
+                    continue
+                parents = tuple(name for name in clique if name in nodes)
+                joint = _margin(Factor(clique, table), (*parents, column))
+                nodes[column] = (
+                    Node(column, parents, _conditional(schema, (*parents, column), joint))
+                    if parents
+                    else _root(schema, column, measurements, total, clip=clip)
+                )
+        for name in schema:
+            if name not in nodes:
+                nodes[name] = _root(schema, name, measurements, total, clip=clip)
+        return cls(schema, total, tuple(nodes.values()))
+
+    def marginal(self, clique: Clique) -> Array:
+        """Expected counts, exact where no table on the way has more than LARGEST cells, else those of CROWD sampled rows."""
+        return self.shares(clique) * self.total
+
+    def shares(self, clique: Clique) -> Array:
+        """The distribution over a clique."""
+        assert len(set(clique)) == len(clique), "a clique names each column once"
+        factors = self._factors(clique)
+        order, largest = elimination([f.scope for f in factors], set(clique), self._sizes)
+        if max(largest, math.prod(self.schema.sizes(clique))) > LARGEST:
+            return self._counted(clique)
+        _, left = eliminate(factors, order, self._sizes)
+        return _product(left, clique, self._sizes)
+
+    def follow(self, column: str, codes: Codes, rows: int, rng: Generator) -> NDArray[np.integer]:
+        """One column for rows whose codes of its parents are there already."""
+        node = next(n for n in self.nodes if n.column == column)
+        return self._draw(column, node.parents, node.shares, codes, rows, rng)
+
+    def sample(self, rows: int, rng: Generator) -> Codes:
+        """Column by column; impossible rows are repaired."""
+        return fill(self.schema, self._follow({}, rows, rng), rows, rng)
+
+    def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
+        """Exactly from the conditional distribution: what leads to the given columns first, what follows from them after.
+
+        Where the given codes have no mass, a column takes its overall distribution. Refused where the given columns tie so many others
+        together that a table of more than LARGEST cells would be needed.
+        """
+        rows = check_given(self.schema, given)
+        factors = self._factors(tuple(given))
+        order, largest = elimination([f.scope for f in factors], set(given), self._sizes)
+        if largest > LARGEST:
+            raise Refused(
+                f"Completing rows from {', '.join(given)} would take a table of {largest:,} cells. Give fewer or other columns"
+            )
+        kept, _ = eliminate(factors, order, self._sizes)
+        codes: Codes = {name: np.asarray(column).astype(np.int64) for name, column in given.items()}
+        for factor in reversed(kept):
+            *others, column = factor.scope
+            codes[column] = self._draw(column, tuple(others), factor.table, codes, rows, rng)
+        return fill(self.schema, self._follow(codes, rows, rng), rows, rng, fixed=set(given))
+
+    def to_parts(self) -> tuple[Facts, Arrays]:
+        """Arrays are named by position in the network."""
+        shape = [[node.column, list(node.parents)] for node in self.nodes]
+        arrays: Arrays = {f"node{i}": node.shares for i, node in enumerate(self.nodes)}
+        return {"kind": self.kind, "total": self.total, "nodes": shape}, arrays
+
+    @classmethod
+    def from_parts(
+        cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
+    ) -> NetworkModel:
+        """The model again; parts that do not fit the schema raise ReleaseError."""
+        exactly(facts, {"kind", "total", "nodes"}, "facts")
+        shape = _read_shape(facts["nodes"], schema)
+        exactly(arrays, {f"node{i}" for i in range(len(shape))}, "arrays")
+        nodes = tuple(
+            Node(column, parents, _read_node(arrays[f"node{i}"], i, schema.sizes((*parents, column))))
+            for i, (column, parents) in enumerate(shape)
+        )
+        return cls(schema, read_total(facts), nodes)
+
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        return {name: codec.size for name, codec in self.schema.codecs.items()}
+
+    @cached_property
+    def _crowd(self) -> Codes:
+        """Rows for marginals that are out of reach: always the same ones, so that a model gives the same answers."""
+        return self._follow({}, CROWD, np.random.default_rng(0))
+
+    def _counted(self, clique: Clique) -> Array:
+        sizes = self.schema.sizes(clique)
+        cells = np.ravel_multi_index(tuple(self._crowd[name] for name in clique), sizes)
+        return np.bincount(cells, minlength=math.prod(sizes)).reshape(sizes) / CROWD
+
+    def _factors(self, clique: Clique) -> list[Factor]:
+        """The tables of these columns and all their ancestors: no other column has a say in them."""
+        wanted = set(clique)
+        factors = []
+        for node in reversed(self.nodes):
+            if node.column in wanted:
+                wanted.update(node.parents)
+                factors.append(Factor((*node.parents, node.column), node.shares))
+        return factors
+
+    def _follow(self, codes: Codes, rows: int, rng: Generator) -> Codes:
+        """The columns that are not there yet, each from its parents."""
+        whole = dict(codes)
+        for node in self.nodes:
+            if node.column not in whole:
+                whole[node.column] = self._draw(node.column, node.parents, node.shares, whole, rows, rng)
+        return whole
+
+    def _draw(
+        self, column: str, others: Clique, table: Array, codes: Codes, rows: int, rng: Generator
+    ) -> NDArray[np.integer]:
+        """One column by rounding, given the codes of others; `table` has their axes, then the column's."""
+        size = table.shape[-1]
+        weights = table.reshape(-1, size)
+        member = np.zeros(rows, np.int64)
+        for name in others:
+            member = member * self._sizes[name] + codes[name]
+        keys = np.arange(len(weights))
+        if len(weights) > rows:
+            keys, member = np.unique(member, return_inverse=True)
+            weights = weights[keys]
+        if rows == 0:
+            return np.zeros(0, self.schema.codecs[column].dtype)
+        bare = weights.sum(axis=1) <= 0
+        if np.any(bare):
+            weights = np.where(bare[:, None], self.shares((column,)), weights)
+        groups = Groups(keys[:, None], member.reshape(-1))
+        cells = deal(weights.ravel(), np.full(len(weights), size), groups, rng)
+        return np.asarray(cells % size, self.schema.codecs[column].dtype)
+
+
+def elimination(
+    scopes: Iterable[Clique], kept: set[str] | frozenset[str], sizes: Mapping[str, int]
+) -> tuple[list[str], int]:
+    """The order in which to sum out all columns but those `kept`, always the one with the smallest table; and the largest of these tables.
+
+    >>> elimination([("a",), ("a", "b"), ("b", "c")], {"c"}, {"a": 2, "b": 3, "c": 4})
+    (['a', 'b'], 12)
+    """
+    open_scopes = [frozenset(scope) for scope in scopes]
+    gone = sorted(frozenset().union(*open_scopes) - kept)
+    order: list[str] = []
+    largest = 0
+    while gone:
+        tables = {name: frozenset().union(*(s for s in open_scopes if name in s)) for name in gone}
+        cost = {name: math.prod(sizes[n] for n in table) for name, table in tables.items()}
+        first = min(gone, key=cost.__getitem__)
+        largest = max(largest, cost[first])
+        open_scopes = [s for s in open_scopes if first not in s] + [tables[first] - {first}]
+        order.append(first)
+        gone.remove(first)
+    return order, largest
+
+
+def eliminate(
+    factors: Sequence[Factor], order: Iterable[str], sizes: Mapping[str, int]
+) -> tuple[list[Factor], list[Factor]]:
+    """Sum columns out in an order. The table each was summed out of (its own axis last), and the factors that are left.
+
+    >>> kept, left = eliminate([Factor(("a",), np.array([0.5, 0.5])), Factor(("a", "b"), np.eye(2))], ["a"], {"a": 2, "b": 2})
+    >>> kept[0].scope, left[0].scope, left[0].table.tolist()
+    (('b', 'a'), ('b',), [0.5, 0.5])
+    """
+    left = list(factors)
+    kept = []
+    for name in order:
+        near = [f for f in left if name in f.scope]
+        others = tuple(dict.fromkeys(n for f in near for n in f.scope if n != name))
+        joint = Factor((*others, name), _product(near, (*others, name), sizes))
+        kept.append(joint)
+        left = [f for f in left if name not in f.scope] + [Factor(others, joint.table.sum(axis=-1))]
+    return kept, left
+
+
+def _product(factors: Iterable[Factor], scope: Clique, sizes: Mapping[str, int]) -> Array:
+    """The product of factors over a scope that holds all of theirs."""
+    result = np.ones([sizes[name] for name in scope])
+    for factor in factors:
+        axes = [factor.scope.index(name) for name in scope if name in factor.scope]
+        shape = [sizes[name] if name in factor.scope else 1 for name in scope]
+        result *= factor.table.transpose(axes).reshape(shape)
+    return result
+
+
+def _margin(factor: Factor, clique: Clique) -> Array:
+    """A factor summed over all columns but a clique's, in the clique's order."""
+    rest = tuple(i for i, name in enumerate(factor.scope) if name not in clique)
+    kept = [name for name in factor.scope if name in clique]
+    return np.asarray(factor.table.sum(axis=rest).transpose([kept.index(name) for name in clique]))
+
+
+def _counts(schema: Schema, clique: Clique, values: Array, total: float, *, clip: bool) -> Array:
+    """Non-negative counts from noisy ones; nothing in structural zeros."""
+    zeros = schema.zeros(clique)
+    allowed = np.ones(values.shape, bool) if zeros is None else ~zeros
+    if not allowed.any():
+        uniform_shares(schema, clique)  # says what is wrong
+    return np.where(allowed, clamp(values), 0.0) if clip else project_simplex(values, total, allowed=allowed)
+
+
+def _conditional(schema: Schema, scope: Clique, joint: Array) -> Array:
+    """Shares of the last column for every combination of the others; overall shares where nobody is, uniform ones where that helps not."""
+    zeros = schema.zeros(scope)
+    possible = np.ones(joint.shape) if zeros is None else (~zeros).astype(np.float64)
+    overall = joint.reshape(-1, joint.shape[-1]).sum(axis=0)
+    shares = joint
+    for fallback in (overall * possible, possible, np.ones(joint.shape)):
+        bare = shares.sum(axis=-1, keepdims=True) <= 0
+        if not np.any(bare):
+            break
+        shares = np.where(bare, fallback, shares)
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True), np.float64)
+
+
+def _root(schema: Schema, name: str, measurements: Measurements, total: float, *, clip: bool) -> Node:
+    """A column without parents, from everything that was measured of it."""
+    pooled = pool_column(schema, name, measurements)
+    if pooled is None:
+        return Node(name, (), uniform_shares(schema, (name,)))
+    return Node(name, (), _conditional(schema, (name,), _counts(schema, (name,), pooled, total, clip=clip)))
+
+
+def _read_shape(found: object, schema: Schema) -> list[tuple[str, Clique]]:
+    """Columns and parents as a file has them: every column once, after its parents."""
+    damaged = (
+        "model: its network is not one of the schema's columns. The file is damaged or was not written by Understudy"
+    )
+    shape: list[tuple[str, Clique]] = []
+    placed: set[str] = set()
+    if not isinstance(found, list):
+        raise ReleaseError(damaged)
+    for item in found:
+        if (
+            not isinstance(item, list)
+            or len(item) != 2
+            or not isinstance(item[0], str)
+            or not isinstance(item[1], list)
+        ):
+            raise ReleaseError(damaged)
+        column, parents = item
+        if column in placed or column not in schema or not all(isinstance(p, str) and p in placed for p in parents):
+            raise ReleaseError(damaged)
+        if len(set(parents)) != len(parents):
+            raise ReleaseError(damaged)
+        placed.add(column)
+        shape.append((column, tuple(parents)))
+    if placed != set(schema):
+        raise ReleaseError(damaged)
+    return shape
+
+
+def _read_node(found: object, at: int, shape: tuple[int, ...]) -> Array:
+    """Conditional shares as a file has them."""
+    if not isinstance(found, np.ndarray) or found.dtype != np.float64 or found.shape != shape:
+        raise ReleaseError(
+            f'model: array "node{at}" has another type or shape than the schema says. The file is damaged'
+        )
+    shares = np.asarray(found, np.float64)
+    fine = (
+        np.all(np.isfinite(shares)) and not np.any(shares < 0) and np.all(abs(shares.sum(axis=-1) - 1) <= TOLERANCE / 2)
+    )
+    if not fine:
+        raise ReleaseError(f'model: array "node{at}" is no distribution. The file is damaged')
+    return shares
