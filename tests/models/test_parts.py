@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from understudy.errors import ReleaseError
-from understudy.models import MODELS, DenseModel, ProductModel, RowsModel, SparseModel, from_parts
+from understudy.models import MODELS, DenseModel, NetworkModel, ProductModel, RowsModel, SparseModel, from_parts
+from understudy.models.network import Node
 
 from .build import schema_of
 
@@ -17,6 +18,9 @@ CELLS = np.array([[0, 2], [1, 1]])
 EXAMPLES = {
     "product": ProductModel(SCHEMA, 12.5, {"a": np.array([0.3, 0.7]), "b": np.array([0.1, 0.2, 0.7])}),
     "dense": DenseModel(SCHEMA, 12.5, ("b", "a"), np.full((3, 2), 1 / 6)),
+    "network": NetworkModel(
+        SCHEMA, 12.5, (Node("b", (), np.array([0.2, 0.3, 0.5])), Node("a", ("b",), np.array([[0.1, 0.9]] * 3)))
+    ),
     "rows": RowsModel(SCHEMA, 12.5, {"a": np.array([0, 1, 1], np.uint8), "b": np.array([2, 0, 1], np.uint8)}),
     "sparse": SparseModel(SCHEMA, 12.5, ("a", "b"), CELLS, np.array([0.4, 0.6]), 0.25),
 }
