@@ -1,9 +1,11 @@
 """Private quantiles of a bounded column, on its own lattice: the exponential mechanism over every lattice point between the bounds.
 
 Smith, "Privacy-preserving statistical estimation with optimal convergence rates", 2011. The score of a point c for the quantile α is
-−|(1 − α) · #{x < c} − α · #{x > c}|, whose sensitivity is max(α, 1 − α) per row added or removed, and 1 per row replaced; a row without
-a value counts nowhere. Points of equal score are drawn as one run weighted by its length, so the lattice may be long. Exact
+−|(1 − α) · #{x < c} − α · #{x > c}|. Points of equal score are drawn as one run weighted by its length, so the lattice may be long. Exact
 (noise/quantile.py).
+
+Why it is private. A score moves by at most max(α, 1 − α) per row added or removed, and by at most 1 per row replaced; a row without a
+value counts nowhere.
 """
 
 from __future__ import annotations
