@@ -1,0 +1,206 @@
+"""From measurements to a model, and from nothing else: estimation is post-processing and costs no budget.
+
+The number of rows is the public one, or the pooled one of all measurements. The model's cliques are those that were measured, as many as
+the limit lets into one junction tree, in the order they were measured; of a clique that does not fit, what it says of its single columns is
+used. The base that answers lean to is the product of the columns, each from everything that was measured of it (models/residuals.py).
+Structural zeros are potentials of minus infinity from the start, so the fit knows them.
+
+Sparse measurements say nothing of the cells they do not show and take no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.errors import Refused
+from understudy.measurements import Clique, Measurements
+from understudy.models.calibration import Calibration
+from understudy.models.consistency import project_simplex
+from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit
+from understudy.models.junction_tree import JunctionTree, forecast
+from understudy.models.logspace import aligned
+from understudy.models.pooling import pool_total
+from understudy.models.residuals import Residuals
+from understudy.models.terms import Array, Question, Term, merged, singles, terms_of
+from understudy.models.tree import TreeModel, with_zeros
+from understudy.schema import Schema
+
+LIMIT_CELLS = 1 << 22
+"""Cells of the largest junction tree a fit works on, unless told otherwise: about 100 MB of working memory."""
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A model and how it came about; `weights` let a later fit with more measurements start from here.
+
+    `left_out` lists the measured cliques that no junction tree within the limit could hold together with the others.
+    """
+
+    model: TreeModel
+    weights: Mapping[Question, Array]
+    left_out: tuple[Clique, ...]
+    passes: int
+    loss: float
+    gap: float
+
+
+def estimate(
+    schema: Schema,
+    measurements: Measurements,
+    *,
+    cliques: Sequence[Clique] | None = None,
+    limit_cells: int = LIMIT_CELLS,
+    warm: Estimate | None = None,
+    shrinkage: float = SHRINKAGE,
+    tolerance: float = TOLERANCE,
+    progress: Progress | None = None,
+) -> Estimate:
+    """The maximum-entropy model of some measurements.
+
+    `cliques` fixes what the model ties together; without it, that is what was measured. `warm` is an earlier estimate from some of the
+    same measurements.
+
+    >>> from fractions import Fraction
+    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.measurements import Identity, Measurement
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
+    >>> counts, two = np.array([[600, 100], [100, 200]]), Identity(2)
+    >>> look = Measurement(("smoker", "cough"), (two, two), counts, Law.DISCRETE_GAUSSIAN, Fraction(2), Cost(Currency.GDP, Fraction(1, 4)))
+    >>> estimate(schema, Measurements((look,))).model.marginal(("cough",)).round().tolist()
+    [700.0, 300.0]
+    """
+    total = max(pool_total(schema, measurements)[0], 0.0)
+    asked = terms_of(schema, measurements)
+    sizes = {name: codec.size for name, codec in schema.codecs.items()}
+    kept = _structure(schema, asked, cliques, limit_cells)
+    nodes = JunctionTree.of(kept, sizes).nodes
+    left_out = tuple(dict.fromkeys(term.clique for term in asked if not _held(term.clique, nodes)))
+    terms = merged(part for term in asked for part in ([term] if _held(term.clique, nodes) else singles(term)))
+    base = _base(schema, measurements, total, kept, limit_cells)
+    every = list(dict.fromkeys([*base, *(term.clique for term in terms)]))
+    tree = JunctionTree.of([*kept, *base, *((name,) for name in schema)], sizes)
+    found = fit(
+        Calibration(tree, every, sizes),
+        terms,
+        total,
+        base=base,
+        warm=None if warm is None else warm.weights,
+        shrinkage=shrinkage,
+        tolerance=tolerance,
+        progress=None if progress is None else _shown(progress),
+    )
+    model = TreeModel.from_potentials(schema, total, *_folded(schema, found, kept), limit=max(tree.cells, limit_cells))
+    if progress is not None:
+        progress("fitting", 1.0)
+    return Estimate(model, found.weights, left_out, found.passes, found.loss, found.gap)
+
+
+def estimate_tree(
+    schema: Schema,
+    measurements: Measurements,
+    *,
+    cliques: Sequence[Clique] | None = None,
+    limit_cells: int = LIMIT_CELLS,
+    warm: Estimate | None = None,
+    progress: Progress | None = None,
+) -> TreeModel:
+    """The model of `estimate`, without its history.
+
+    >>> from understudy.schema import Boolean
+    >>> nothing = estimate_tree(Schema(columns=(Boolean(name="smoker", nullable=False),), rows=10), Measurements())
+    >>> nothing.marginal(("smoker",)).tolist()
+    [5.0, 5.0]
+    """
+    return estimate(schema, measurements, cliques=cliques, limit_cells=limit_cells, warm=warm, progress=progress).model
+
+
+def fitting_cliques(
+    cliques: Iterable[Clique], sizes: Mapping[str, int], limit_cells: int
+) -> tuple[list[Clique], list[Clique]]:
+    """Those cliques, taken in order, whose junction tree stays within a limit, and those left out.
+
+    >>> fitting_cliques([("a", "b"), ("b", "c"), ("c", "a")], {"a": 20, "b": 20, "c": 20}, 1000)
+    ([('a', 'b'), ('b', 'c')], [('c', 'a')])
+    """
+    wanted = list(dict.fromkeys(cliques))
+    if forecast(wanted, sizes) <= limit_cells:
+        return wanted, []
+    kept: list[Clique] = []
+    left: list[Clique] = []
+    for clique in wanted:
+        held = any(set(clique) <= set(other) for other in kept)
+        (kept if held or forecast([*kept, clique], sizes) <= limit_cells else left).append(clique)
+    return kept, left
+
+
+def _structure(schema: Schema, terms: Sequence[Term], cliques: Sequence[Clique] | None, limit: int) -> list[Clique]:
+    """The cliques the model is made of: only the largest, for one inside another ties nothing more together."""
+    sizes = {name: codec.size for name, codec in schema.codecs.items()}
+    single = [(name,) for name in schema]
+    if cliques is None:
+        kept, _ = fitting_cliques([*single, *(term.clique for term in terms)], sizes, limit)
+    else:
+        kept = [*single, *dict.fromkeys(cliques)]
+        cells = forecast(kept, sizes)
+        if cells > limit:
+            raise Refused(
+                f"A model of these {len(cliques)} marginals needs {cells:,} cells, more than {limit:,}. Use fewer or smaller ones"
+            )
+    columns = list(dict.fromkeys(map(frozenset, kept)))
+    largest = {names for names in columns if not any(names < other for other in columns)}
+    return [clique for i, clique in enumerate(kept) if set(clique) in largest and not _held(clique, kept[:i])]
+
+
+def _held(clique: Clique, among: Sequence[Clique]) -> bool:
+    return any(set(clique) <= set(other) for other in among)
+
+
+def _base(
+    schema: Schema, measurements: Measurements, total: float, kept: Sequence[Clique], limit: int
+) -> dict[Clique, Array]:
+    """The product of the columns as potentials, and minus infinity in every structural zero."""
+    pooled = Residuals.of(schema, measurements)
+    columns: dict[Clique, Array] = {clique: np.zeros(schema.sizes(clique)) for clique in kept}
+    for name in schema:
+        clique = (name,)
+        variance = pooled.variance(clique)
+        seen = np.isfinite(variance)
+        zeros = schema.zeros(clique)
+        allowed = np.ones(seen.shape, bool) if zeros is None else ~zeros
+        if total <= 0 or not seen.any() or not allowed.any():
+            continue
+        counts = project_simplex(pooled.marginal(clique), total, allowed=allowed)
+        # A column's empty cells may be empty by chance: half a standard deviation each, and never nothing.
+        doubt = 0.5 * np.sqrt(np.where(seen, variance, variance[seen].max()))
+        counts = counts + np.maximum(doubt, 1e-9 * total)
+        columns[clique] = np.log(counts / counts.sum())
+    made = with_zeros(schema, columns, limit)
+    return {clique: theta for clique, theta in made.items() if np.any(theta)}
+
+
+def _folded(schema: Schema, found: Fit, kept: Sequence[Clique]) -> tuple[list[Clique], dict[Clique, Array]]:
+    """The potentials gathered on the largest cliques: the same model in fewer arrays."""
+    made: dict[Clique, Array] = {}
+    for clique, theta in found.potentials.items():
+        home = next((c for c in kept if set(clique) <= set(c)), clique)
+        made.setdefault(home, np.zeros(schema.sizes(home)))
+        made[home] = made[home] + aligned(theta, clique, home)
+    return list(made), made
+
+
+def _shown(progress: Progress) -> Callable[[int, float], None]:
+    """Progress as a share: how far the gap has come down, on a logarithmic scale, from the first one to the goal."""
+    first: list[float] = []
+
+    def show(_: int, distance: float) -> None:
+        first.append(distance)
+        span = np.log(max(first[0], 1 + 1e-9))
+        progress("fitting", float(np.clip(1 - np.log(max(distance, 1.0)) / span, 0.0, 1.0)))
+
+    return show
