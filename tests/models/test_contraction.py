@@ -41,7 +41,7 @@ def test_marginals_and_the_joint_are_those_of_the_whole_node(node, small):
     lengths, scopes, missing, seed = node
     rng = np.random.default_rng(seed)
     factors = [None if no else rng.random([lengths[i] for i in bits(s)]) for s, no in zip(scopes, missing, strict=True)]
-    with patch.object(contraction, "SMALL", small), patch.object(contraction, "BATCH_COST", 0.0):
+    with patch.object(contraction, "SMALL", small), patch.multiple(contraction, BATCH_COST=0.0, SPLIT_COST=0.0):
         plan = Contraction(lengths, scopes)
     joint = whole(lengths, scopes, factors)
     tables = plan.tables([None if f is None else f.copy() for f in factors], [True] * len(factors))
@@ -60,7 +60,7 @@ def test_a_factor_that_comes_late_counts_like_the_others(node, small):
         return
     rng = np.random.default_rng(seed)
     factors = [rng.random([lengths[i] for i in bits(s)]) for s in scopes]
-    with patch.object(contraction, "SMALL", small), patch.object(contraction, "BATCH_COST", 0.0):
+    with patch.object(contraction, "SMALL", small), patch.multiple(contraction, BATCH_COST=0.0, SPLIT_COST=0.0):
         plan = Contraction(lengths, scopes)
     tables = plan.tables([*factors[:-1], None])
     last = len(scopes) - 1

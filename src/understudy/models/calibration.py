@@ -10,6 +10,7 @@ matter may have been lost on the way, and the pass is done again in logarithms (
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -22,6 +23,9 @@ from understudy.models.junction_tree import ROOT, JunctionTree
 from understudy.models.logspace import log_beliefs, log_marginals
 
 Array = NDArray[np.float64]
+
+SHORT = 4096
+"""Potentials of at most so many cells are exponentiated together."""
 
 FAINT = 1e-150
 """The smallest sum of a node that is trusted: what underflows is then less than 1e-150 of it."""
@@ -83,6 +87,8 @@ class Calibration:
             if home is not None:
                 residents[home].append(clique)
         self._nodes = [_Node(tree, node, residents[node]) for node in range(len(tree.nodes))]
+        self.orders = {clique: order for parts in self._nodes for clique, order in parts.orders.items()}
+        self.shapes = {clique: tuple([sizes[name] for name in clique]) for clique in self.cliques}
 
     def run(self, potentials: Mapping[Clique, Array]) -> tuple[dict[Clique, Array], float]:
         """The marginal of every clique, each summing to one, and log Z. A clique without a potential has none; -inf says impossible."""
@@ -118,7 +124,7 @@ class Calibration:
             if clique not in self.homes:
                 raise ValueError(f"{', '.join(clique)}: this clique was not named when the calibration was made ready")
             values = np.asarray(values, np.float64)
-            if values.shape != tuple(self.sizes[name] for name in clique):
+            if values.shape != self.shapes[clique]:
                 raise ValueError(f"{', '.join(clique)}: its potential has another shape than its columns")
             placed.append((self.homes[clique], clique, values))
         return placed
@@ -155,17 +161,37 @@ class _Pass:
     def _weights(self, placed: list[tuple[int, Clique, Array]]) -> dict[Clique, Array]:
         """Exponentials of all potentials, each with its largest cell at one and its axes in the order of its node."""
         weights = {}
-        for node, clique, values in placed:
-            top = float(values.max())
-            if not top < np.inf:
-                raise ValueError(f"{', '.join(clique)}: its potential holds something that is no number")
-            _possible(top)
-            self.log_scale += top
-            order = self.ready._nodes[node].orders[clique]
-            laid = values if order is None else values.transpose(order)
-            share = np.subtract(laid, top, out=np.empty(laid.shape))
-            weights[clique] = np.exp(share, out=share)
+        small = [(clique, values) for _, clique, values in placed if values.size <= SHORT]
+        if small:
+            # Many short arrays laid end to end: one call of each kind serves them all.
+            flat = np.concatenate([values.ravel() for _, values in small])
+            lengths = np.array([values.size for _, values in small])
+            starts = np.cumsum(lengths) - lengths
+            tops = np.maximum.reduceat(flat, starts)
+            for (clique, _), top in zip(small, tops.tolist(), strict=True):
+                self._lift(clique, top)
+            flat -= np.repeat(tops, lengths)
+            np.exp(flat, out=flat)
+            for (clique, values), start in zip(small, starts.tolist(), strict=True):
+                share = flat[start : start + values.size].reshape(values.shape)
+                order = self.ready.orders[clique]
+                weights[clique] = share if order is None else share.transpose(order)
+        for _, clique, values in placed:
+            if values.size > SHORT:
+                top = float(values.max())
+                self._lift(clique, top)
+                order = self.ready.orders[clique]
+                laid = values if order is None else values.transpose(order)
+                share = np.subtract(laid, top, out=np.empty(laid.shape))
+                weights[clique] = np.exp(share, out=share)
         return weights
+
+    def _lift(self, clique: Clique, top: float) -> None:
+        """Account for a potential's largest cell, which its exponentials are divided by."""
+        if not top < np.inf:
+            raise ValueError(f"{', '.join(clique)}: its potential holds something that is no number")
+        _possible(top)
+        self.log_scale += top
 
     def down(self) -> tuple[dict[Clique, Array], float]:
         """From the root outwards: every clique's marginal, and log Z."""
@@ -233,5 +259,5 @@ def _top(values: Array) -> float:
 
 
 def _possible(log_z: float) -> None:
-    if not np.isfinite(log_z):
+    if not math.isfinite(log_z):
         raise Refused("What is declared impossible leaves no row possible. Loosen it in the schema")

@@ -25,11 +25,11 @@ Mask = int
 SEARCHED = 8
 """Columns whose split into groups is searched through; beyond, the smallest ones are taken together first."""
 
-SMALL = 512
+SMALL = 2048
 """A node of at most this many cells is worked on whole: calls would cost more than cells."""
 
-TABLE_COST, PRODUCT_COST, BATCH_COST = 8.0, 0.5, 1500.0
-"""Rough nanoseconds: for a cell of a table, for a cell of the node in the matrix products, for each z."""
+TABLE_COST, PRODUCT_COST, BATCH_COST, SPLIT_COST = 8.0, 0.5, 1500.0, 50_000.0
+"""Rough nanoseconds: for a cell of a table, for a cell of the node in the matrix products, for each z, for having three tables at all."""
 
 KRONECKER = 16
 """Up to this many cells behind an axis, a matrix product sums over that axis faster than a sum does."""
@@ -79,7 +79,7 @@ def split(lengths: Sequence[int], scopes: Sequence[Mask]) -> tuple[Mask, Mask, M
     groups, labels = groups[fits], labels[fits]
     z, i, j, c = (np.exp(np.where(labels == g, np.log(weights), 0.0).sum(axis=1)) for g in range(4))
     cost = TABLE_COST * z * (i * j + np.where(c > 1, i * c + j * c, 0)) + np.where(
-        c > 1, PRODUCT_COST * z * i * j * c + BATCH_COST * z, 0
+        c > 1, PRODUCT_COST * z * i * j * c + BATCH_COST * z + SPLIT_COST, 0
     )
     best = groups[int(np.argmin(cost))].tolist()
     if best[3] == 0:
