@@ -41,13 +41,14 @@ def test_an_open_schema_is_closed_within_the_share():
     custody = Custody(room, schema)
     before = room.till.left
     closed = custody.discover(share=Fraction(1, 2), delta=room.till.left_delta, progress=silent)
-    assert [closed[n].type for n in closed] == ["integer", "categorical", "date", "boolean"]
+    assert [closed[n].type for n in closed] == ["integer", "categorical", "date", "categorical"]
     assert closed["place"].values == ("A", "B", "C")
     assert 8 <= closed["age"].min <= 28
     assert 68 <= closed["age"].max <= 127
     assert all(closed[n].learned for n in closed)
     assert Fraction(45, 100) * before <= before - room.till.left <= before / 2
-    assert [s.clique for s in custody.known.sparse] == [("place",)]
+    assert [s.clique for s in custody.known.sparse] == [("place",), ("smoker",)]
+    assert closed["smoker"].values == ("no", "yes")
 
 
 def test_declared_bounds_stand():

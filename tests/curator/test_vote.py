@@ -9,17 +9,16 @@ from curator.rooms import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.vote import elect, types
-from understudy.schema import Boolean, Categorical, Date, Datetime, Integer, Real, Schema, Time, Undeclared
+from understudy.schema import Categorical, Date, Datetime, Integer, Real, Schema, Time, Undeclared
 from understudy.tables import CANDIDATES
 
 SAMPLES = {
     Integer: ["12", "-7", "300"],
-    Boolean: ["true", "false"],
     Real: ["1.25", "-0.50", "3.75"],
     Date: ["2024-02-29", "1999-12-31"],
     Datetime: ["2024-02-29 12:30:00", "1999-12-31 00:00:01"],
     Time: ["12:30:00", "00:00:01"],
-    Categorical: ["red", "green", "12b"],
+    Categorical: ["red", "green", "12b", "yes"],
 }
 
 
@@ -38,6 +37,13 @@ def test_a_few_odd_cells_do_not_flip_a_type(kind, odd):
 
 def test_decimals_are_counted():
     assert elected(["1.5", "2.25"] * 1000).step.denominator == 100
+
+
+def test_zeros_and_ones_stay_numbers_and_yes_and_no_stay_words():
+    """A release spells a cell as the file does."""
+    bits = elected(["0", "1", "1"] * 700)
+    assert (type(bits), bits.min, bits.max, bits.learned) == (Integer, 0, 1, ("type", "bounds"))
+    assert type(elected(["yes", "no"] * 700)) is Categorical
 
 
 def test_a_mostly_zero_column_is_not_taken_for_yes_and_no():

@@ -10,7 +10,9 @@ the votes by at most d·m in L1 and √d·m in L2; replaced, by twice and √2 t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from understudy.accounting.cost import Sensitivity
 from understudy.accounting.preview import deviation
 from understudy.accounting.pricing import price
 from understudy.curator.room import Room
-from understudy.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Real, Time, Undeclared
+from understudy.schema import Categorical, Column, Date, Datetime, Integer, Real, Time, Undeclared
 from understudy.tables import CANDIDATES, EMPTY, TEXT, supports
 
 TOLERANCE = Fraction(1, 500)
@@ -59,28 +61,19 @@ def elect(ballots: NDArray[np.int64], noise: float) -> str:
     filled = {name: int(votes) for name, votes in zip(CANDIDATES, ballots, strict=True) if name != EMPTY}
     enough = max(SIGMAS * noise, float(TOLERANCE) * sum(filled.values()))
     standing = [name for name, votes in filled.items() if votes > enough]
-    if not standing:
-        return TEXT
+    if not standing or standing == ["bit"]:
+        return standing[0] if standing else TEXT
     return next(name for name in filled if all(supports(vote, name) for vote in standing))
 
 
 def _typed(column: Undeclared, elected: str) -> Column:
-    known = {
-        "name": column.name,
-        "role": column.role,
-        "nullable": column.nullable,
-        "missing": column.missing,
-        "use": column.use,
-    }
-    common = {**known, "dtype": column.dtype, "note": column.note, "learned": (*column.learned, "type")}
+    common: dict[str, Any] = {field.name: getattr(column, field.name) for field in fields(column)}
+    common["learned"] = (*column.learned, "type")
     if elected.startswith("decimal"):
-        return Real(**common, step=Fraction(1, 10 ** int(elected.removeprefix("decimal"))))  # type: ignore[arg-type]
-    kinds: dict[str, type[Column]] = {
-        "boolean": Boolean,
-        "integer": Integer,
-        "real": Real,
-        "date": Date,
-        "datetime": Datetime,
-        "time": Time,
-    }
-    return kinds.get(elected, Categorical)(**common)  # type: ignore[arg-type]
+        return Real(**common, step=Fraction(1, 10 ** int(elected.removeprefix("decimal"))))
+    if elected == "bit":  # the only candidate that tells the bounds too
+        common["learned"] += ("bounds",)
+        return Integer(**common, min=0, max=1)
+    # Words for yes and no stay labels, so that a release spells them as the file does.
+    kinds: dict[str, type[Column]] = {kind.type: kind for kind in (Integer, Real, Date, Datetime, Time)}
+    return kinds.get(elected, Categorical)(**common)
