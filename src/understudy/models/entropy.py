@@ -38,7 +38,7 @@ from understudy.models.terms import Array, Question, Term
 SHRINKAGE = 1 / 3
 """How far, in parts of its noise and per unit of log-odds, an answer gives way to the base."""
 
-TOLERANCE = 3e-3
+TOLERANCE = 1e-2
 """The gap at which fitting stops, as a share of the loss that noise alone leaves."""
 
 MEMORY = 60
