@@ -170,6 +170,7 @@ def _open_parquet(paths: list[Path], about: dict[str, Any]) -> Source:
     names = check_names(list(kinds), paths[0].name)
     renamed = ", ".join(f"{sql.name(name)} AS x{i}" for i, name in enumerate(names))
     engine.run(f"CREATE VIEW cells AS SELECT {renamed} FROM file", doing=doing)
+    about["dtypes"] = dict(kinds)  # so that a release writes the types it read
     return Source(names=names, types=_public(kinds), zones={}, engine=engine, _view="cells", _stored=kinds, **about)
 
 

@@ -1,0 +1,71 @@
+"""A run as a whole: real files in, real files out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import understudy as us
+from understudy.accounting.ledger import Ledger
+from understudy.errors import Refused
+
+
+@pytest.fixture
+def parquet(tmp_path: Path) -> Path:
+    path = tmp_path / "people.parquet"
+    duckdb.sql(
+        f"""COPY (SELECT (i % 50)::INT AS a, (i % 7)::TINYINT AS b, (i % 100)::FLOAT AS f, (i % 30)::DECIMAL(7, 2) AS d,
+        DATE '2020-01-01' + (i % 300)::INT AS day, i % 2 = 0 AS ok, 'x' || (i % 3) AS s FROM range(5000) t(i)) TO '{path}'"""
+    )
+    return path
+
+
+def types_of(path: Path) -> dict[str, str]:
+    return {row[0]: row[1] for row in duckdb.sql(f"DESCRIBE SELECT * FROM '{path}'").fetchall()}
+
+
+def test_a_parquet_file_comes_back_with_its_types(parquet: Path, tmp_path: Path):
+    release = us.synthesize(parquet, epsilon=5)
+    release.write(tmp_path / "out.parquet")
+    assert types_of(tmp_path / "out.parquet") == types_of(parquet)
+
+
+def test_a_release_says_how_its_synthesizer_was_set(parquet: Path):
+    from understudy.synthesizers import make
+
+    release = us.synthesize(parquet, epsilon=5, synthesizer=make("independent", equal=True))
+    assert release.options == {"equal": True}
+
+
+def test_a_resumed_run_replays_its_answers_and_pays_nothing(parquet: Path, tmp_path: Path):
+    ledger = tmp_path / "people.ledger"
+    first = us.synthesize(parquet, epsilon=1, ledger=ledger)
+    again = us.synthesize(parquet, epsilon=1, ledger=ledger, resume=first.statement.run)
+    assert [m.values.tolist() for m in again.measurements] == [m.values.tolist() for m in first.measurements]
+    with Ledger.open(ledger) as book:
+        assert book.totals().epsilon == 1
+    new = us.synthesize(parquet, epsilon=1, ledger=ledger)
+    assert [m.values.tolist() for m in new.measurements] != [m.values.tolist() for m in first.measurements]
+    with Ledger.open(ledger) as book:
+        assert book.totals().epsilon == 2
+
+
+def test_pure_runs_work_where_nothing_needs_delta_and_are_refused_where_something_does(parquet: Path, tmp_path: Path):
+    described = us.describe(parquet, public_domains=True)
+    release = us.synthesize(parquet, described, epsilon=1, delta=0)
+    assert release.guarantee.sentence() == "Private with ε = 1 for adding or removing one row."
+    with pytest.raises(Refused, match=r"δ = 0.*Nothing was spent"):
+        us.synthesize(parquet, epsilon=1, delta=0, ledger=tmp_path / "untouched.ledger")
+    assert not (tmp_path / "untouched.ledger").exists()
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("currency", ["gdp", "zcdp", "pure"])
+def test_every_relation_and_currency_releases(parquet: Path, neighbours: str, currency: str):
+    release = us.synthesize(parquet, epsilon=2, delta="1e-7", neighbours=neighbours, currency=currency)
+    spent = release.statement.spent
+    assert spent is not None
+    assert spent.amount <= release.guarantee.amount
+    assert (release.rows == 5000) or neighbours == "add_remove"
