@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import Refused
@@ -104,9 +104,22 @@ def test_impossible_cells_are_exact_too(world):
     agree(world)
 
 
-@given(worlds(spread=2000.0))
-def test_potentials_beyond_any_float_are_exact_too(world):
-    agree(world)
+@pytest.mark.parametrize("spread", [60.0, 200.0, 2000.0])
+@settings(max_examples=50)
+@given(data=st.data())
+def test_potentials_beyond_any_float_are_exact_too(data, spread):
+    agree(data.draw(worlds(spread=spread)))
+
+
+def test_what_floats_cannot_hold_is_done_in_logarithms():
+    """Two potentials that cancel: each alone says that the second code never is, together they say nothing."""
+    steep = np.array([0.0, -900.0])
+    sizes = {"a": 2, "b": 2}
+    cliques = [("a",), ("a", "b")]
+    ready = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
+    found, log_z = ready.run({("a",): steep, ("a", "b"): np.array([[-1000.0, -1000.0], [-100.0, -100.0]])})
+    np.testing.assert_allclose(found["a",], [0.5, 0.5])
+    assert log_z == pytest.approx(-1000 + np.log(4))
 
 
 def test_a_chain_of_sixty_columns():

@@ -105,6 +105,8 @@ class Calibration:
     def beliefs(self, potentials: Mapping[Clique, Array]) -> list[Array]:
         """The marginal of every node of the tree, each summing to one."""
         placed = self._placed(potentials)
+        if not self.tree.nodes:
+            return []
         try:
             work = _Pass(self, placed)
             work.down()
@@ -251,9 +253,9 @@ class _Pass:
 
 
 def _top(values: Array) -> float:
-    """The largest cell; not one to divide by where nothing is left."""
+    """The largest cell of a message, which must be one to trust."""
     top = float(values.max())
-    if not top > 0:
+    if not top >= FAINT:
         raise _Faint
     return top
 

@@ -152,6 +152,8 @@ def complete_tree(
 ) -> tuple[dict[str, NDArray[np.unsignedinteger]], NDArray[np.bool_]]:
     """Whole rows of the tree's columns, and which of the rows have no mass: those are not to be used."""
     tree = beliefs.tree
+    if not rows:
+        return {name: np.zeros(0, types[name]) for name in tree.sizes}, np.zeros(0, bool)
     inside = {name: np.asarray(given[name]) for name in tree.sizes if name in given}
     root = max(range(len(tree.nodes)), key=lambda i: sum(name in inside for name in tree.nodes[i]))
     beliefs = beliefs.rerooted(root)
