@@ -25,12 +25,12 @@ The dual is minimised by L-BFGS (Nocedal 1980) on top of its exact diagonal curv
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from understudy.measurements import Clique
 from understudy.models.terms import Array, Question, Term
@@ -42,7 +42,10 @@ TOLERANCE = 1e-2
 """The gap at which fitting stops, as a share of the loss that noise alone leaves."""
 
 MEMORY = 60
-"""Pairs of steps and gradients that the curvature is learned from."""
+"""Pairs of steps and gradients that the curvature is learned from, at most."""
+
+ROOM = 1 << 24
+"""Numbers of either kind that the pairs may take; a very long list of answers gets fewer pairs, but never less than eight."""
 
 STEEP = 1e-4
 """The share of the promised decrease that a step must bring."""
@@ -98,7 +101,7 @@ def fit(
     noise = math.sqrt(float(np.median(np.repeat([t.row_variance for t in terms], [t.values.size for t in terms]))))
     strength = shrinkage if shrinkage > 0 else SHRINKAGE
     point = problem.at(problem.packed(warm or {}))
-    loss, memory = math.inf, _Memory(MEMORY)
+    loss, memory = math.inf, _Memory(max(min(MEMORY, ROOM // problem.answers.size), 8), problem.variances)
     while True:
         point, gap = _descend(problem, point, strength / noise, memory, goal, progress)
         if shrinkage > 0 or loss - point.loss <= goal:
@@ -174,30 +177,44 @@ class _Problem:
 
 
 class _Memory:
-    """The last steps and what they did to the gradient, without the ridge: they stay true when the ridge changes."""
+    """The last steps and what they did to the expected answers: the ridge is added when asked, so they stay true when it changes."""
 
-    def __init__(self, size: int) -> None:
-        self.pairs: deque[tuple[Array, Array]] = deque(maxlen=size)
+    def __init__(self, size: int, variances: Array) -> None:
+        self.variances = variances
+        self.steps, self.changes = np.zeros((2, size, variances.size))
+        self.cross, self.ridges = np.zeros((2, size, size))
+        self.order: list[int] = []
 
     def add(self, step: Array, change: Array) -> None:
-        if float(step @ change) > 0:
-            self.pairs.append((step, change))
+        if not float(step @ change) > 0:
+            return
+        size = len(self.steps)
+        at = self.order.pop(0) if len(self.order) == size else len(self.order)
+        self.order.append(at)
+        self.steps[at], self.changes[at] = step, change
+        self.cross[at], self.cross[:, at] = self.changes @ step, self.steps @ change
+        self.ridges[at] = self.ridges[:, at] = self.steps @ (self.variances * step)
 
-    def direction(self, gradient: Array, curvature: Array, ridge: Array) -> Array:
-        """Downhill, by the two-loop recursion on the diagonal curvature."""
-        pairs = [(step, change + ridge * step) for step, change in self.pairs]
-        turned, used = gradient.copy(), []
-        for step, change in reversed(pairs):
-            share = float(step @ turned) / float(step @ change)
-            used.append(share)
-            turned -= share * change
+    def direction(self, gradient: Array, curvature: Array, pull: float) -> Array:
+        """Downhill: the two-loop recursion on the diagonal curvature, its loops written as two triangular systems."""
+        if not self.order:
+            return -gradient / curvature
+        n = len(self.order)
+        steps, changes = self.steps[:n], self.changes[:n]
+        place = np.ix_(self.order, self.order)
+        upper = np.triu(self.cross[place] + pull * self.ridges[place])
+        own = np.diag(upper)
+        shares = solve_triangular(upper, (steps @ gradient)[self.order])
+        back = np.zeros(n)
+        back[self.order] = shares
+        turned = gradient - back @ changes - pull * self.variances * (back @ steps)
         turned /= curvature
-        if pairs:
-            step, change = pairs[-1]
-            turned *= float(step @ change) / float(change @ (change / curvature))
-        for (step, change), share in zip(pairs, reversed(used), strict=True):
-            turned += step * (share - float(change @ turned) / float(step @ change))
-        return -turned
+        last = self.order[-1]
+        change = changes[last] + pull * self.variances * steps[last]
+        turned *= own[-1] / float(change @ (change / curvature))
+        met = changes @ turned + pull * (steps @ (self.variances * turned))
+        back[self.order] = solve_triangular(upper, own * shares - met[self.order], trans="T")
+        return -(turned + back @ steps)
 
 
 def _descend(
@@ -217,11 +234,11 @@ def _descend(
             progress(problem.passes, gap / goal)
         if gap <= goal:
             return point, gap
-        better = _step(problem, point, pull, gradient, memory.direction(gradient, point.spread + ridge, ridge))
+        better = _step(problem, point, pull, gradient, memory.direction(gradient, point.spread + ridge, pull))
         if better is None:
-            if not memory.pairs:
+            if not memory.order:
                 return point, gap
-            memory.pairs.clear()
+            memory.order.clear()
             continue
         memory.add(better.weights - point.weights, better.expected - point.expected)
         point = better
