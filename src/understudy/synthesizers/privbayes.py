@@ -1,0 +1,326 @@
+"""PrivBayes: a Bayesian network chosen privately, and a noisy table for each of its nodes.
+
+Zhang, Cormode, Procopiuc, Srivastava, Xiao, "PrivBayes: private data release via Bayesian networks", 2014 and 2017.
+
+  1. The first column of the schema starts the network (any public rule will do).
+  2. Again and again one pair (X, P) joins it: a new column X and parents P among those placed. The exponential mechanism chooses it by how
+     much X depends on P; d − 1 choices share the part `beta` of the budget.
+  3. What is left buys one noisy table for each pair; a pair inside another's table needs none. Conditionals are read off the tables.
+
+How many parents? θ-usefulness: the rows of an average cell are at least `theta` times the mean |noise| on it. On a table of two-valued
+columns that is the largest k with n·ε₂/((d − k)·2^(k+2)) ≥ θ, for all nodes alike, and d − k tables (the first k nodes lie inside the next
+one's). In general every X comes with each of its largest parent sets such that the pair has at most n/(θ·E|noise|) cells, E|noise| being
+that of one of d tables: n·ε₂/(2dθ) for Laplace noise under replace neighbours. With `k` the number of parents is fixed instead.
+What a budget is worth is read off the first answer that is paid for, so where k is not fixed the first column is measured first.
+
+Scores. Where the number of rows is public: R (half the L1 distance from independence), I (mutual information) or F (two-valued columns),
+with the sensitivities of curator/scores.py. Where it is private those have none. R is then taken on counts, against an estimate that
+is paid for: `l1` asks how far the counts of (X, P) are from n·Pr[X]·Pr[P], with Pr[X] from one-way marginals (a third of `beta`) and
+Pr[P] from the network so far, whose tables are measured as it grows. One row moves such a distance by 1, a replaced one by 2.
+
+Why it is private: every choice and every table is a question to the curator, priced one by one. Which questions are asked depends on the
+schema, on answers already paid for, and on n only where n is public.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Currency
+from understudy.errors import Refused
+from understudy.measurements import Clique, Measurement, Measurements
+from understudy.models.estimation import estimate_tree
+from understudy.models.model import Codes, Portable
+from understudy.models.network import NetworkModel
+from understudy.models.pooling import pool_total
+from understudy.models.product import ProductModel
+from understudy.schema import Schema, codec_of
+from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+
+CANDIDATES = 4_000
+"""Pairs that one choice is made from, at most."""
+
+WIDEST = 1_000_000
+"""Cells of a table that is still measured."""
+
+VOLUME = 20_000_000
+"""Cells of all pairs that one choice is made from."""
+
+STEPS = 200_000
+"""Sets looked at for one child before there are too many."""
+
+LEAST = Fraction(1, 1000)
+"""A rest of the budget that is not worth a question."""
+
+CROWD = 2**16
+"""Rows that stand for the network so far when parents' shares are asked of it."""
+
+ScoreName = Literal["auto", "R", "I", "F", "l1"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivBayes(Synthesizer):
+    """A Bayesian network chosen privately, with a noisy table for each node.
+
+    `k` fixes the number of parents; without it `theta` decides. `beta` is the part of the budget for structure. `score` is R, I, F or l1;
+    `auto` takes R where the number of rows is public and l1 elsewhere. `pgm` fits one distribution to all tables at once instead of
+    reading conditionals off each of them. `clip` cuts negative counts at zero, as the paper does, instead of projecting.
+    """
+
+    name: ClassVar[str] = "privbayes"
+    aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=True, efficiency=True)
+
+    k: int | None = None
+    theta: float = 4.0
+    beta: Fraction = Fraction(3, 10)
+    score: ScoreName = "auto"
+    pgm: bool = False
+    clip: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k is not None and self.k < 0:
+            raise Refused("privbayes: `k` cannot be negative. Leave it out to let θ decide. Nothing was spent")
+        if not (math.isfinite(self.theta) and self.theta > 0):
+            raise Refused("privbayes: `theta` must be a number above 0. Nothing was spent")
+        if not 0 < self.beta < 1:
+            raise Refused("privbayes: `beta` is a part above 0 and below 1. Nothing was spent")
+        if self.score not in get_args(ScoreName):
+            raise Refused(f"privbayes: `score` must be one of {', '.join(get_args(ScoreName))}. Nothing was spent")
+
+    def check(self, schema: Schema, *, delta: Fraction) -> None:
+        """Refuse score F where a column is known to have other than two codes."""
+        super().check(schema, delta=delta)
+        for name in schema if self.score == "F" else ():
+            if schema[name].closed and codec_of(schema[name]).size > 2:
+                raise Refused(
+                    f"{name}: score F needs columns with two codes each. Choose by R, I or l1, or leave the column out. Nothing was spent"
+                )
+
+    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+        """The network's tables, chosen and measured."""
+        sizes = dict(zip(curator.schema, curator.schema.sizes(tuple(curator.schema)), strict=True))
+        columns = [name for name in sizes if sizes[name] > 1]
+        if not columns and curator.rows is None:
+            columns = list(sizes)[:1]
+        score = self._score(curator, [sizes[name] for name in columns])
+        found = curator.known + public_total(curator)
+        if len(columns) < 2:
+            return found + curator.measure([(name,) for name in columns], share=1)
+        task = _Task(curator, self, sizes, columns, found, progress)
+        return task.grown() if score == "l1" else task.planned(score)
+
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> Portable:  # noqa: ARG002
+        """Conditionals from the pooled tables, or one distribution fitted to all of them."""
+        if self.pgm:
+            return estimate_tree(schema, measurements)
+        return NetworkModel.from_measurements(schema, measurements, clip=self.clip)
+
+    def _score(self, curator: Curator, sizes: Sequence[int]) -> str:
+        """The score this run chooses by; refused where it has no bounded sensitivity or does not fit the columns."""
+        if self.score == "auto":
+            return "l1" if curator.rows is None else "R"
+        if self.score != "l1" and curator.rows is None:
+            raise Refused(
+                f"privbayes: score {self.score} needs a public number of rows: its sensitivity is a function of it. "
+                "Use score l1, or replace neighbours with one row to the unit. No question was asked"
+            )
+        if self.score == "F" and any(size != 2 for size in sizes):
+            raise Refused("privbayes: score F needs columns with two codes each. Use R, I or l1. No question was asked")
+        return self.score
+
+
+@dataclass
+class _Task:
+    """One run of `measure`: what is asked, of whom, and what was answered so far."""
+
+    curator: Curator
+    options: PrivBayes
+    sizes: Mapping[str, int]
+    columns: Sequence[str]
+    found: Measurements
+    progress: Progress
+    most: int | None = None
+    """Parents that the last choice had to be limited to, if it had to."""
+    seen: dict[Clique, NDArray[np.float64]] = field(default_factory=dict)
+
+    def planned(self, score: str) -> Measurements:
+        """Structure first, then all tables at once: the order of the paper."""
+        options, curator, d = self.options, self.curator, len(self.columns)
+        tables = 1 - Fraction(options.beta)
+        first: Clique = (self.columns[0],)
+        k, cells = options.k, WIDEST
+        if k is None:
+            root = curator.measure([first], share=tables / d)
+            self.found += root
+            k, cells = self._useful(root, share=tables / d, tables=tables * (d - 1) / d)
+        pairs = [first]
+        for turn in range(1, d):
+            self.progress("choosing", turn / d)
+            candidates = self._candidates([pair[0] for pair in pairs], k, cells)
+            blank = {clique: np.zeros([self.sizes[name] for name in clique]) for clique in candidates}
+            pairs.append(self._chosen(blank, score, Fraction(options.beta) / (d - 1)))
+        wanted = _maximal(pairs)
+        self.progress("measuring", 0.0)
+        self.found += curator.measure(wanted, share=curator.left)
+        self.progress("measuring", 1.0)
+        return self.found
+
+    def grown(self) -> Measurements:
+        """Each table as soon as its pair is chosen: the next choice is made against the network so far."""
+        options, curator, d = self.options, self.curator, len(self.columns)
+        beta = Fraction(options.beta)
+        every: list[Clique] = [(name,) for name in self.columns]
+        counted = {m.clique for m in curator.known if m.plain}
+        wanted = [clique for clique in every if clique not in counted] or every
+        singles = curator.measure(wanted, share=beta / 3, weights=self._weights(wanted))
+        self.found += singles
+        k, cells = options.k, WIDEST
+        if k is None:
+            k, cells = self._useful(singles, share=beta / 3, tables=1 - beta)
+        total = max(pool_total(curator.schema, self.found)[0], 0.0)
+        shares = ProductModel.from_measurements(curator.schema, self.found).shares
+        pair: Clique = (self.columns[0],)
+        crowd: Codes = {}
+        for turn in range(1, d):
+            self.progress("measuring", turn / d)
+            self._join(crowd, pair)
+            estimates = {
+                clique: total * np.multiply.outer(shares[clique[0]], self._seen(crowd, clique[1:]))
+                for clique in self._candidates(list(crowd), k, cells)
+            }
+            pair = self._chosen(estimates, "l1", beta * 2 / 3 / (d - 1))
+            reserved = beta * 2 / 3 * (d - 1 - turn) / (d - 1)
+            if len(pair) > 1:
+                self.found += curator.measure([pair], share=(curator.left - reserved) / (d - turn))
+        if curator.left > LEAST:
+            # Choices that were not needed leave a rest; where no pair was useful, all of it sharpens the single columns.
+            last = [m.clique for m in self.found if len(m.clique) > 1] or every
+            self.found += curator.measure(last, share=curator.left, weights=self._weights(last))
+        self.progress("measuring", 1.0)
+        return self.found
+
+    def _chosen(self, estimates: Mapping[Clique, NDArray[np.float64]], score: str, share: Fraction) -> Clique:
+        """A private choice where there is one to make."""
+        cliques = list(estimates)
+        if len(cliques) == 1 or all(len(clique) == 1 for clique in cliques):
+            return cliques[0]
+        return self.curator.choose(estimates, share=share, score=score)
+
+    def _useful(self, paid: Measurements, *, share: Fraction, tables: Fraction) -> tuple[int | None, int]:
+        """The number of parents of two-valued columns (None where they are not), and the most cells of a pair.
+
+        What a budget is worth in noise is told by what `share` of it bought; `tables` is the share for tables.
+        """
+        d = len(self.columns)
+        rows = max(0.0, pool_total(self.curator.schema, self.found)[0])
+        handed = sum((m.cost.amount for m in paid), Fraction(0)) / share
+
+        def most(count: int) -> float:
+            """The most cells of one of so many tables that is useful."""
+            noise = mean_noise(paid[0], handed * tables / count, self.curator.currency)
+            return rows / (self.options.theta * noise)
+
+        if all(self.sizes[name] == 2 for name in self.columns):
+            return max((k for k in range(1, d) if 2 ** (k + 1) <= most(d - k)), default=0), WIDEST
+        return None, int(min(most(d), WIDEST))
+
+    def _candidates(self, placed: Sequence[str], k: int | None, cells: int) -> list[Clique]:
+        """Every pair that may join: child first, then its parents. Where there would be too many, sets of fewer columns or cells."""
+        new = [name for name in self.columns if name not in placed]
+        most = len(placed) if k is None else min(k, len(placed))
+        most = min(most, self.most or most)
+        while True:
+            found = self._pairs(new, placed, most, cells)
+            if found is not None:
+                self.most = most if most < len(placed) else None
+                return found
+            most, cells = (most - 1, cells) if most > 1 else (most, cells // 2)
+
+    def _pairs(self, new: Sequence[str], placed: Sequence[str], most: int, cells: int) -> list[Clique] | None:
+        """All pairs with a largest parent set; None where they are too many, or their tables too large together."""
+        found: list[Clique] = []
+        volume = 0
+        for child in new:
+            for parents in largest_sets(placed, self.sizes, cells // self.sizes[child], most):
+                if parents is None:
+                    return None
+                found.append((child, *parents))
+                volume += math.prod(self.sizes[name] for name in found[-1])
+                if (most > 1 and len(found) > CANDIDATES) or (parents and volume > VOLUME):
+                    return None
+        return found
+
+    def _join(self, crowd: Codes, pair: Clique) -> None:
+        """Draw a new column for the crowd from what was measured of its pair. Public randomness, and the same in a run that is resumed."""
+        told = Measurements(tuple(m for m in self.found if set(m.clique) <= set(pair)))
+        network = NetworkModel.from_measurements(self.curator.schema, told)
+        crowd[pair[0]] = network.follow(pair[0], crowd, CROWD, np.random.default_rng(len(crowd)))
+
+    def _seen(self, crowd: Codes, parents: Clique) -> NDArray[np.float64]:
+        """Shares of the parents' cells in the network so far; a column that joined does not change any more."""
+        if parents not in self.seen:
+            sizes = [self.sizes[name] for name in parents]
+            cell = np.zeros(CROWD, np.int64)
+            for name in parents:
+                cell = cell * self.sizes[name] + crowd[name]
+            self.seen[parents] = np.bincount(cell, minlength=math.prod(sizes)).reshape(sizes) / CROWD
+        return self.seen[parents]
+
+    def _weights(self, cliques: Sequence[Clique]) -> list[float]:
+        """Parts of the budget that make the mean L1 error of several tables smallest."""
+        power = 1 / 2 if self.curator.currency is Currency.PURE else 2 / 3
+        return [math.prod(self.sizes[name] for name in clique) ** power for clique in cliques]
+
+
+def largest_sets(columns: Sequence[str], sizes: Mapping[str, int], room: int, most: int) -> Iterator[Clique | None]:
+    """Sets of at most `most` columns and `room` cells to which no column can be added; ends with None where there are far too many.
+
+    >>> list(largest_sets(["a", "b", "c"], {"a": 2, "b": 3, "c": 4}, 6, 2))
+    [('a', 'b'), ('c',)]
+    """
+    order = sorted(columns, key=lambda name: (sizes[name], columns.index(name)))
+    steps = 0
+    open_sets: list[tuple[tuple[int, ...], int]] = [((), 1)]
+    while open_sets:
+        chosen, cells = open_sets.pop()
+        steps += 1
+        if steps > STEPS:
+            yield None
+            return
+        outside = next((i for i in range(len(order)) if i >= len(chosen) or chosen[i] != i), None)
+        if len(chosen) == most or outside is None or cells * sizes[order[outside]] > room:
+            yield tuple(order[i] for i in chosen)
+        if len(chosen) < most:
+            start = chosen[-1] + 1 if chosen else 0
+            for i in range(len(order) - 1, start - 1, -1):
+                if cells * sizes[order[i]] <= room:
+                    open_sets.append(((*chosen, i), cells * sizes[order[i]]))
+
+
+def mean_noise(paid: Measurement, amount: Fraction, currency: Currency) -> float:
+    """The mean |noise| on a cell of a marginal that gets an amount, told from one that was paid for.
+
+    A scale is ∝ 1/amount in a pure run and ∝ 1/√amount in a Gaussian one; a mean |noise| is the scale of Laplace noise and √(2/π)·σ of
+    Gaussian noise.
+    """
+    part = float(amount / paid.cost.amount)
+    if currency is Currency.PURE:
+        return float(paid.scale) / part
+    return float(paid.scale) / math.sqrt(part) * math.sqrt(2 / math.pi)
+
+
+def _maximal(pairs: Sequence[Clique]) -> list[Clique]:
+    """The pairs whose columns do not all lie in another pair, in their order."""
+    return [
+        p
+        for i, p in enumerate(pairs)
+        if not any(set(p) < set(q) or (set(p) == set(q) and j < i) for j, q in enumerate(pairs))
+    ]
