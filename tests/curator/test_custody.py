@@ -98,5 +98,6 @@ def test_the_window_asks_the_same_and_shows_nothing_else():
         "sparse",
         "errors",
         "choose",
+        "choose_cell",
     }
     assert not hasattr(window, "__dict__")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import choice, discovery, marginals, quantiles, stability, sums
+from understudy.curator import choice, discovery, marginals, quantiles, query, stability, sums
 from understudy.curator.room import Room
 from understudy.curator.sums import Mean, Sum
 from understudy.errors import BudgetExceeded, Refused
@@ -151,6 +151,13 @@ class Custody:
             penalties=penalties,
             rows=self.rows,
         )
+
+    def choose_cell(
+        self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
+    ) -> tuple[Clique, tuple[int, ...]]:
+        """One cell of one clique, chosen privately by how far its count is from its estimate."""
+        self._check_shapes(estimates)
+        return query.choose_cell(self._room, self._schema, estimates, amount=self._amount(share))
 
     def _amount(self, share: Fraction | int) -> Fraction:
         if isinstance(share, float) or not 0 < share <= 1:

@@ -37,6 +37,7 @@ class Window:
             "sparse": lambda *args, **kwargs: custody.sparse(*args, **kwargs),
             "errors": lambda *args, **kwargs: custody.errors(*args, **kwargs),
             "choose": lambda *args, **kwargs: custody.choose(*args, **kwargs),
+            "choose_cell": lambda *args, **kwargs: custody.choose_cell(*args, **kwargs),
             "left": lambda: custody.left,
         }
 
@@ -77,3 +78,9 @@ class Window:
     ) -> Clique:
         """One clique, chosen privately."""
         return self._ask["choose"](estimates, share=share, score=score, weights=weights, penalties=penalties)  # type: ignore[return-value]
+
+    def choose_cell(
+        self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
+    ) -> tuple[Clique, tuple[int, ...]]:
+        """One cell of one clique, chosen privately."""
+        return self._ask["choose_cell"](estimates, share=share)  # type: ignore[return-value]

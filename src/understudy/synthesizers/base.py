@@ -88,6 +88,11 @@ class Curator(Protocol):
     ) -> Clique:
         """One clique, chosen privately by weight · (score − penalty); the score lives in the curator's room."""
 
+    def choose_cell(
+        self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
+    ) -> tuple[Clique, tuple[int, ...]]:
+        """One cell of one clique (its codes), chosen privately by |count − estimate|; structural zeros are no candidates."""
+
 
 def public_total(curator: Curator) -> Measurements:
     """The number of rows as a measurement where all neighbours agree on it: exact and free. Nothing where it is private or declared."""

@@ -102,15 +102,16 @@ class PrivSyn(Synthesizer):
         if not pairs:
             return found
         progress("selection", 0.0)
-        expected = _expected(ProductModel.from_measurements(schema, found), pairs)
+        product = ProductModel.from_measurements(schema, found)
+        expected = _expected(product, pairs)
         distances = curator.errors(expected, share=Fraction(self.selection))
         noise = Noise(_unit_error(singles, (1 - share - Fraction(self.selection)) / share), noise.power)
-        dense = self.select(expected, {pair: _loss(distances[pair]) for pair in pairs}, noise)
+        losses = {pair: _loss(distances[pair], product.total) for pair in pairs}
+        dense = self.select(expected, losses, noise)
         # Where no pair is worth its noise, the money sharpens what there is.
         cliques = combine(dense, dict(zip(schema, schema.sizes(tuple(schema)), strict=True)), self.largest) or every
         progress("measuring", 0.2)
-        expected = _expected(ProductModel.from_measurements(schema, found), cliques)
-        sizes = self._sizes(expected, cliques, noise)
+        sizes = self._sizes(_expected(product, cliques), cliques, noise)
         found += curator.measure(cliques, share=curator.left, weights=[noise.part(sizes[c]) for c in cliques])
         progress("measuring", 1.0)
         return found
@@ -158,12 +159,13 @@ class PrivSyn(Synthesizer):
         return {clique: 2 ** (round(2 * math.log2(size)) / 2) for clique, size in sizes.items()}
 
 
-def _loss(distance: Distance) -> float:
-    """What leaving a pair out costs: its InDif, less what noise alone would often show.
+def _loss(distance: Distance, rows: float) -> float:
+    """What leaving a pair out costs: its InDif, less what noise alone would often show, and no more than all rows twice.
 
     Of thousands of pairs the noise of some is large, and those would be taken for dependent.
     """
-    return float(distance) - math.sqrt(noise_variance(distance.law, distance.scale)) / distance.grid
+    often = math.sqrt(noise_variance(distance.law, distance.scale)) / distance.grid
+    return min(float(distance) - often, 2 * rows)
 
 
 def _expected(product: ProductModel, cliques: list[Clique]) -> Targets:

@@ -1,0 +1,243 @@
+"""MWEM: a distribution over the whole domain, corrected where it is worst, again and again.
+
+Hardt, Ligett, McSherry, "A simple and practical algorithm for differentially private data release", NIPS 2012.
+
+`MWEM.figure()` is the algorithm of the paper's Figure 1, for the cells of the workload's marginals as counting queries. A₀ is uniform.
+In each of T rounds
+  1. the exponential mechanism at ε/2T picks the query with (about) the largest |q(A) − q(D)|, sensitivity 1;
+  2. it is measured, with discrete Laplace noise of scale 2T/ε: the answer m;
+  3. multiplicative weights: A(x) ∝ A(x)·exp(q(x)·(m − q(A))/2n).
+The result is the mean of A₀ … A_{T−1}, the distributions that queries were picked against (so the last answer is bought and not used:
+that is the figure). With probability 1 − 2T/|Q| its largest error is at most 2n·√(ln|D|/T) + 10·T·ln|Q|/ε (Theorem 2.2; `error_bound`).
+
+Cells are small, so each step is, and a table of a few hundred rows would take thousands of rounds. The paper's own improvements (§2.3)
+are the options, and on by default:
+  * `whole`: a marginal at a time. A row lies in one of its cells, so all of them cost what one of them costs; picked by L1 distance.
+  * `passes`: after each round, all answers so far are used again so many times.
+  * `average=False`: the last distribution instead of the mean.
+  * `start="histogram"` (off): a part of the budget buys a noisy count of every cell of the domain, to start from.
+
+Why it is private: the rounds, the start and the number of rows are questions to the curator, priced one by one. Where the number of
+rows is private and not declared, a small part of the budget (`total_share`) buys it first; where it is declared and δ = 0, the prices are
+exactly those above. In a Gaussian run every round costs 1/T of the budget too, half for the choice and half for the answer. A cell
+is measured as the table "in the cell or not, in each of its columns", whose other entries are not used: that costs the same under
+add/remove, and twice the noise under replace, where a row moves two entries of it.
+
+It holds every cell of the domain, so large domains are refused.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.errors import Refused
+from understudy.measurements import Clique, Measurement, Measurements, Partition
+from understudy.models.consistency import project_simplex
+from understudy.models.dense import DenseModel
+from understudy.models.pooling import pool_total
+from understudy.models.uniform import uniform_shares
+from understudy.schema import Schema, codec_of
+from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+
+LIMIT = 1_000_000
+"""Cells of the domain that are still held one by one."""
+
+EVEN = 0.1
+"""The part of a start from a histogram that stays uniform: weights that are zero could never grow again."""
+
+FINEST = 2**20
+"""What is left of a share is rounded down to this grid, so that exact prices stay short."""
+
+Start = Literal["uniform", "histogram"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MWEM(Synthesizer):
+    """The whole domain, corrected where it is worst. At most `limit` cells; `MWEM.figure()` is the algorithm as first published.
+
+    `rounds` is T. `whole`, `passes`, `average` and `start` are its improvements; `total_share` and `start_share` parts of the budget.
+    """
+
+    name: ClassVar[str] = "mwem"
+    aware: ClassVar[Awareness] = Awareness(workload=True, data=True, budget=False, efficiency=False)
+
+    rounds: int = 10
+    whole: bool = True
+    passes: int = 10
+    average: bool = False
+    start: Start = "uniform"
+    start_share: Fraction = Fraction(1, 2)
+    total_share: Fraction = Fraction(1, 20)
+    limit: int = LIMIT
+
+    def __post_init__(self) -> None:
+        if min(self.rounds, self.limit) < 1 or self.passes < 0:
+            raise Refused(
+                "mwem: `rounds` and `limit` must be at least 1, `passes` not below 0. Change them. Nothing was spent"
+            )
+        if self.start not in get_args(Start):
+            raise Refused(f"mwem: `start` must be one of {', '.join(get_args(Start))}. Nothing was spent")
+        if min(self.start_share, self.total_share) <= 0 or self.start_share + self.total_share >= 1:
+            raise Refused(
+                "mwem: `start_share` and `total_share` are parts above 0 that leave something to measure. Nothing was spent"
+            )
+
+    @classmethod
+    def figure(cls, rounds: int = 10) -> MWEM:
+        """The algorithm as first published: one cell a round, one update for it, the mean of all rounds."""
+        return cls(rounds=rounds, whole=False, passes=0, average=True)
+
+    def check(self, schema: Schema, *, delta: Fraction) -> None:
+        """Refuse a domain with more cells than the limit."""
+        super().check(schema, delta=delta)
+        self._limited(schema, "Nothing was spent")
+
+    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
+        """The number of rows where it is private, the start where one is bought, and the rounds."""
+        schema = curator.schema
+        self._limited(schema, "Nothing was spent after discovery")
+        found = curator.known + public_total(curator)
+        if curator.rows is None and schema.rows is None:
+            found += curator.measure([()], share=Fraction(self.total_share))
+        if self.start == "histogram":
+            found += curator.measure([tuple(schema)], share=Fraction(self.start_share))
+        share = curator.left / self.rounds
+        state = self._begin(schema, found)
+        for done in range(self.rounds):
+            progress("measuring", done / self.rounds)
+            answer = self._round(curator, workload, state, share)
+            found += answer
+            state.learn(answer[0], self.passes)
+        progress("measuring", 1.0)
+        return found
+
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> DenseModel:  # noqa: ARG002
+        """The rounds once more, from what was measured in them."""
+        first = len(measurements) - self.rounds
+        state = self._begin(schema, measurements[:first])
+        mean = np.zeros_like(state.shares)
+        for answer in measurements[first:]:
+            mean += state.shares / self.rounds
+            state.learn(answer, self.passes)
+        shares = mean if self.average else state.shares
+        return DenseModel(schema, max(state.total, 0.0), state.columns, shares / shares.sum())
+
+    def _begin(self, schema: Schema, found: Measurements) -> Weights:
+        """The weights before the first round."""
+        total, _ = pool_total(schema, found.of(()))
+        shares = uniform_shares(schema, tuple(schema))
+        if self.start == "histogram" and total > 0:
+            counts = found.of(tuple(schema))[-1].values.astype(np.float64)
+            near = project_simplex(counts, total, allowed=shares > 0) / total
+            shares = EVEN * shares + (1 - EVEN) * near
+        return Weights(tuple(schema), shares, total)
+
+    def _round(self, curator: Curator, workload: Workload, state: Weights, share: Fraction) -> Measurements:
+        """Choose, then measure; with a single candidate there is nothing to choose."""
+        cliques = list(dict.fromkeys(workload.cliques))
+        estimates = {clique: state.marginal(clique) for clique in cliques}
+        before = curator.left
+        if self.whole:
+            weights = dict(zip(workload.cliques, workload.weights, strict=True))
+            worth = [weights[clique] for clique in cliques]
+            alone = len(cliques) == 1
+            clique = cliques[0] if alone else curator.choose(estimates, share=share / 2, weights=worth)
+            return curator.measure([clique], share=_rest(share, before - curator.left))
+        clique, cell = curator.choose_cell(estimates, share=share / 2)
+        maps = tuple(_only(code, size) for code, size in zip(cell, curator.schema.sizes(clique), strict=True))
+        return curator.measure([clique], share=_rest(share, before - curator.left), maps=[maps])
+
+    def _limited(self, schema: Schema, spent: str) -> None:
+        cells = math.prod(codec_of(schema[name]).size for name in schema if schema[name].closed)
+        if cells > self.limit:
+            about = f"{cells:,}" if cells < 10**12 else f"10^{len(str(cells)) - 1}"
+            raise Refused(
+                f"mwem: the {len(schema)} columns together have {about} cells, more than {self.limit:,}. Use `privsyn` or"
+                f" `independent`, which do not hold the whole domain, or fewer columns or bins. {spent}"
+            )
+
+
+class Weights:
+    """Multiplicative weights over the cells of a domain, kept as logarithms: no step can overflow, and none is lost."""
+
+    def __init__(self, columns: Clique, shares: NDArray[np.float64], total: float) -> None:
+        self.columns = columns
+        self.shares = shares
+        self.total = total
+        self._log = np.log(shares, where=shares > 0, out=np.full(shares.shape, -np.inf))
+        self._seen: list[Measurement] = []
+
+    def marginal(self, clique: Clique) -> NDArray[np.float64]:
+        """Expected counts over a clique."""
+        rest = tuple(i for i, name in enumerate(self.columns) if name not in clique)
+        kept = [name for name in self.columns if name in clique]
+        summed: NDArray[np.float64] = np.asarray(self.shares.sum(axis=rest) * self.total)
+        return summed.transpose([kept.index(name) for name in clique])
+
+    def learn(self, answer: Measurement, passes: int) -> None:
+        """One step for a new answer, then so many passes over all answers so far."""
+        self._seen.append(answer)
+        self._step(answer)
+        for _ in range(passes):
+            for seen in self._seen:
+                self._step(seen)
+
+    def _step(self, answer: Measurement) -> None:
+        """A(x) ∝ A(x)·exp(q(x)·(m − q(A))/2n), for one cell or for all cells of a marginal, which no two share a row."""
+        places = [self.columns.index(name) for name in answer.clique]
+        half = 2 * max(self.total, 1.0)
+        if answer.plain:
+            lacking = (answer.values - self.marginal(answer.clique)) / half
+            order = np.argsort(places)
+            shape = [n if i in places else 1 for i, n in enumerate(self.shares.shape)]
+            self._log = self._log + lacking.transpose(order).reshape(shape)
+        else:
+            where: list[slice | int] = [slice(None)] * len(self.columns)
+            for place, map_ in zip(places, answer.maps, strict=True):
+                where[place] = _code(map_)
+            inside = tuple(where)
+            count = float(answer.values[(-1,) * len(places)])
+            self._log[inside] += (count - float(self.shares[inside].sum()) * self.total) / half
+        self._log -= self._log.max()
+        weights = np.exp(self._log)
+        self.shares = weights / weights.sum()
+
+
+def error_bound(
+    *, rows: int, cells: int, queries: int, rounds: int, epsilon: float, failure: float | None = None
+) -> float:
+    """The largest error of any query that the figure's algorithm has with probability 1 − failure, for a known number of rows.
+
+    Theorem 2.2 has failure 2T/|Q|. Its proof holds for any: with t = ln(2T/failure), every choice is within 4T(ln|Q| + t)/ε of the best and
+    every answer within 2T·t/ε of the truth, so the error is at most 2n·√(ln|D|/T) + T·(4·ln|Q| + 6·t)/ε.
+
+    >>> round(error_bound(rows=10_000, cells=16, queries=80, rounds=20, epsilon=1.0))
+    8323
+    """
+    unlikely = 2 * rounds / queries if failure is None else failure
+    t = math.log(2 * rounds / unlikely)
+    return 2 * rows * math.sqrt(math.log(cells) / rounds) + rounds * (4 * math.log(queries) + 6 * t) / epsilon
+
+
+def _only(code: int, size: int) -> Partition:
+    """One code in the last bin, all others in the first."""
+    return Partition((0,)) if size == 1 else Partition(tuple(int(c == code) for c in range(size)))
+
+
+def _code(map_: object) -> int:
+    assert isinstance(map_, Partition), "a cell is measured as a partition"
+    return map_.bins.index(max(map_.bins))
+
+
+def _rest(share: Fraction, spent: Fraction) -> Fraction:
+    """Half of a round's share, or more where the choice could not use its half."""
+    if spent >= share * Fraction(49, 100):
+        return share / 2
+    return share / 2 + Fraction(math.floor((share / 2 - spent) * FINEST), FINEST)
