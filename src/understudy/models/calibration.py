@@ -27,6 +27,9 @@ Array = NDArray[np.float64]
 SHORT = 4096
 """Potentials of at most so many cells are exponentiated together."""
 
+LEAST = float(np.finfo(np.float64).tiny)
+"""The smallest float that is divided by."""
+
 FAINT = 1e-150
 """The smallest sum of a node that is trusted: what underflows is then less than 1e-150 of it."""
 
@@ -241,7 +244,8 @@ class _Pass:
         """Tell a child what everybody else knows of the columns it shares: the belief without what the child itself said."""
         said = self.up[child]
         assert said is not None
-        message = np.divide(belief, said, out=np.zeros(said.shape), where=said > 0)
+        # Where the child said nothing, or next to nothing, the belief is nothing too.
+        message = belief / np.maximum(said, LEAST)
         message /= _top(message)
         parts = self.ready._nodes[child]
         tables, seen = self.tables[child], self.seen[child]
