@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -12,13 +13,15 @@ import pytest
 
 from curator.listed import Listed
 from curator.rooms import Practice
-from models.build import schema_of
+from models.build import schema_of, surprising
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window
+from understudy.curator.scores import SCORES, dependence
+from understudy.curator.scores import dependence_moves as SENSITIVITY_OF_R
 from understudy.errors import Refused
 from understudy.models import NetworkModel, TreeModel
 from understudy.noise import draw
@@ -297,3 +300,62 @@ def test_too_many_candidates_are_avoided(monkeypatch):
     tight = Counted(schema, chain(schema, 100), epsilon=20)
     tight.run(PrivBayes(k=4))
     assert 0 <= tight.left <= Fraction(1, 100)
+
+
+# An audit of whole runs: noise is what was returned minus the exact counts, choices are what was measured first.
+
+AUDIT_SCHEMA = coins(3)
+AUDIT_ROWS = [{"a": i % 2 == 0, "b": i % 2 == 0 or i % 9 == 1, "c": i % 3 == 0} for i in range(60)]
+AUDIT_EPSILON = Fraction(2)
+RUNS = 120
+
+
+def flawed(noise=draw, score=None, monkeypatch=None) -> list[str]:
+    """What an auditor finds wrong with RUNS runs of k = 1 under replace and pure ε, each test at 1e-6 over three."""
+    if score is not None:
+        monkeypatch.setitem(SCORES, "R", score)
+    table = Listed(AUDIT_ROWS, AUDIT_SCHEMA)
+    chosen, noises = 0, []
+    for _ in range(RUNS):
+        curator = Counted(AUDIT_SCHEMA, AUDIT_ROWS, epsilon=AUDIT_EPSILON, noise=noise)
+        tables = [m for m in curator.run(PrivBayes(k=1)) if m.clique]
+        chosen += tables[0].clique == ("b", "a")
+        for m in tables:
+            (exact,) = table.counts([m.clique])
+            noises.append((m.values - exact).ravel())
+    # Two tables share 1.4 of ε, and a replaced row moves two cells: scale 4/1.4 on each.
+    cells, t = np.concatenate(noises), math.exp(-1.4 / 4)
+    mean, square = 2 * t / (1 - t * t), 2 * t / (1 - t) ** 2
+    found = []
+    if abs(np.abs(cells).mean() - mean) > 5.5 * math.sqrt((square - mean * mean) / cells.size):
+        found.append("scale")
+    if surprising(int(np.sum(cells == 0)), cells.size, (1 - t) / (1 + t), tests=3):
+        found.append("cells without noise")
+    claim = SENSITIVITY_OF_R(len(AUDIT_ROWS), (2, 2))
+    scores = [dependence(counts) for counts in table.counts([("b", "a"), ("c", "a")])]
+    weight = [math.exp(float(AUDIT_EPSILON) * 0.15 * s / (2 * claim)) for s in scores]
+    if surprising(chosen, RUNS, weight[0] / sum(weight), tests=3):
+        found.append("odds")
+    return found
+
+
+def test_the_audit_finds_nothing():
+    assert flawed() == []
+
+
+def test_the_audit_finds_half_of_the_noise():
+    assert "scale" in flawed(lambda law, scale, shape: draw(law, scale / 2, shape))
+
+
+def test_the_audit_finds_cells_without_noise():
+    def sparing(law, scale, shape):
+        noise = draw(law, scale, shape)
+        noise[..., 0] = 0
+        return noise
+
+    assert "cells without noise" in flawed(sparing)
+
+
+def test_the_audit_finds_a_wrong_sensitivity(monkeypatch):
+    small = replace(SCORES["R"], replace=lambda n, shape: SENSITIVITY_OF_R(n, shape) // 6)
+    assert "odds" in flawed(score=small, monkeypatch=monkeypatch)
