@@ -23,7 +23,7 @@ that no estimate is ever sampled; and several marginals may be picked per fit (`
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -48,7 +48,7 @@ LOOSE = 1e-2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aim(Synthesizer):
+class AIM(Synthesizer):
     """Adaptive: measures what the model serves worst, weighted by the workload.
 
     `rounds` per column, `selection` the part of each that choosing takes; the model has at most `cells` cells and a marginal `largest`.
@@ -143,7 +143,8 @@ class Aim(Synthesizer):
                 share = part * (1 - self.selection)
             bought += curator.measure([chosen], share=curator.left if last and pick == picks - 1 else share)
             pool.held.append(chosen)
-            left = [r for r in left if r != chosen and pool.cells(r) <= room] or [chosen]
+            left = [r for r in left if r != chosen]
+            left = (pool.fitting(left, room) if pick < picks - 1 else left) or [chosen]
         return bought
 
 
@@ -188,9 +189,16 @@ class Pool:
         """Cells of a marginal."""
         return math.prod(self.columns[name] for name in clique)
 
-    def cells(self, clique: Clique) -> int:
-        """Cells of the model that holds one more marginal."""
-        return forecast([*self.held, clique], self.columns)
+    def fitting(self, cliques: Iterable[Clique], room: float) -> list[Clique]:
+        """Those that the model can hold one of besides what it holds already, within this many cells."""
+        now = forecast(self.held, self.columns)
+
+        def fits(clique: Clique) -> bool:
+            # A pair can be tied together by taking its smaller column along the path to the other: no need to look where that fits.
+            longest = now * min(self.columns[name] for name in clique) + self.size(clique)
+            return (len(clique) <= 2 and longest <= room) or forecast([*self.held, clique], self.columns) <= room
+
+        return [clique for clique in cliques if fits(clique)]
 
     def candidates(self, model: TreeModel, *, room: float, noise: float, most: int) -> list[Clique]:
         """Marginals worth asking about: those the tree holds, and pairs for which it has room.
@@ -207,7 +215,9 @@ class Pool:
             for r in combinations(sorted(node, key=position.__getitem__), order)
         }
         gaining = [r for r in self.weights if len(r) == 1 or noise * self.size(r) < 2 * model.total]
-        found = [r for r in gaining if len(r) == 1 or r in inside or (len(r) == 2 and self.cells(r) <= room)]
+        near = {r for r in gaining if len(r) == 1 or r in inside}
+        near.update(self.fitting((r for r in gaining if len(r) == 2 and r not in near), room))
+        found = [r for r in gaining if r in near]
         step = -(-len(found) // most)
         return found[len(self.held) % step :: step] if step > 1 else found
 
