@@ -144,7 +144,7 @@ CASES = [
     Case("mean", whole(mean, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE),
     Case("mean", whole(mean, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE, tight=False),
     *(
-        Case("errors", whole(errors, NEAR), COLOURS, [], [FIRST], ADD_REMOVE, c, effort=3 if c is PURE else 1)
+        Case("errors", whole(errors, NEAR), COLOURS, [], [FIRST], ADD_REMOVE, c, effort=4 if c is PURE else 1)
         for c in (PURE, GDP)
     ),
     Case("errors", whole(errors, FAR), COLOURS, [FIRST], [LAST], REPLACE),
@@ -174,7 +174,16 @@ CASES = [
 """Every mechanism that adds noise to integers, both relations."""
 
 PERFORMANCES = [
-    Case(name, performed(name), COLOURS, here, there, relation, currency, effort=3 if currency is PURE else 1)
+    Case(
+        name,
+        performed(name),
+        COLOURS,
+        here,
+        there,
+        relation,
+        currency,
+        effort=4 if (name, currency) == ("independent", PURE) else 1.5,
+    )
     for name in ("independent", "histogram")
     for relation, here, there in ((ADD_REMOVE, [FIRST], [FIRST, LAST]), (REPLACE, [FIRST, FIRST], [FIRST, LAST]))
     for currency in (PURE, GDP)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -19,8 +20,11 @@ class Fault(Exception):
     """What is raised."""
 
 
-def site(code: CodeType) -> str:
-    """A name for a function, the same in every process."""
+@cache
+def site(code: CodeType) -> str | None:
+    """A name for a function of the package, the same in every process."""
+    if not code.co_filename.startswith(PACKAGE):
+        return None
     return f"{Path(code.co_filename).relative_to(PACKAGE)}:{code.co_firstlineno}:{code.co_qualname}"
 
 
@@ -35,8 +39,8 @@ def calls() -> Iterator[list[str]]:
         code = frame.f_code
         if code is RESERVE:
             begun = True
-        elif begun and code.co_filename.startswith(PACKAGE) and not code.co_name.startswith("__"):
-            seen.setdefault(site(code))
+        elif begun and (name := site(code)) and not code.co_name.startswith("__"):
+            seen.setdefault(name)
         return None
 
     found: list[str] = []
@@ -59,8 +63,9 @@ def fault_at(where: str) -> Iterator[None]:
         code = frame.f_code
         if code is RESERVE:
             begun = True
-        elif begun and not raised and code.co_filename.startswith(PACKAGE) and site(code) == where:
+        elif begun and not raised and site(code) == where:
             raised = True
+            sys.settrace(before)
             raise Fault(where)
         return None
 

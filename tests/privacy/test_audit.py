@@ -6,6 +6,7 @@ shares means that the audit has gone blind, or that budget is being wasted.
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from math import exp
 
@@ -14,7 +15,7 @@ import pytest
 
 from privacy.audit import Audit, audited, delta_of, likelihood_ratio, seen
 from privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PERFORMANCES, PURE, REPLACE, performed
-from privacy.checks import AMOUNT, PLACES, check_case, check_cells, check_outcomes, chosen, cut
+from privacy.checks import AMOUNT, BOTH, NEITHER, PAIRED, PLACES, check_case, check_cells, check_outcomes, chosen, cut
 from privacy.world import hear
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Cost, Currency
@@ -22,9 +23,11 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.quantiles import quantiles
 from understudy.curator.stability import cells, labels
+from understudy.noise import exponential
+from understudy.noise.quantile import Runs, score_runs
 from understudy.schema import Categorical, Integer, Schema
 
-FAST, LONG = 10_000, 300_000
+FAST, LONG = 6_000, 300_000
 TIGHT = 0.8
 
 
@@ -92,16 +95,66 @@ def quantile_of(relation: Neighbours, currency: Currency, *, at: float, times: i
     return *(1.0 * (h.stacked("indices")[:, 0] <= low) for h in heard), heard[0].cost
 
 
+def cell_chosen(relation: Neighbours, currency: Currency, *, at: float, times: int) -> Outcomes:
+    """Whether one of two cells was chosen, whose distances to their estimates move by Δ in opposite directions."""
+    query = pytest.importorskip("understudy.curator.query")
+    here, there = [NEITHER] * 10, [NEITHER] * 11
+    estimates = {("a",): np.zeros(2), ("b",): np.array([21 - at / 2, 0.0])}
+    if relation is REPLACE:
+        here, there = [*[NEITHER] * 10, BOTH], [NEITHER] * 11
+
+    def ask(room, schema):
+        return query.choose_cell(room, schema, estimates, amount=AMOUNT[currency])
+
+    options = {"relation": relation, "currency": currency, "epsilon": 4 if currency is PURE else 40}
+    heard = [hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)]
+    return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
+
+
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("mechanism", [chosen, quantile_of])
-def test_a_choice_tells_no_more_than_its_price(mechanism, relation):
-    check_outcomes(mechanism, relation, GDP, 3_500)
+@pytest.mark.parametrize("mechanism", [chosen, quantile_of, cell_chosen])
+def test_no_outcome_of_a_choice_is_likelier_than_its_price_allows(mechanism, relation, monkeypatch):
+    """Exactly, from the weights that the curator hands to the sampler; that the sampler has those weights is shown in tests/noise."""
+    laws = weighed(monkeypatch)
+    _, _, cost = mechanism(relation, PURE, at=-3.0, times=1)
+    assert len(laws) == 2
+    here, there = laws
+    worst = max(abs(np.log(here[point] / there[point])) for point in here)
+    assert TIGHT * float(cost.amount) < worst <= float(cost.amount) * (1 + 1e-9)
+
+
+def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
+    """Notes the law of every private choice from now on: the probability of each candidate, or of each lattice point."""
+    laws: list[dict[int, float]] = []
+    runs: list[Runs] = []
+
+    def spy(scores, *, epsilon, sensitivity, grid=Fraction(1), monotone=False, base=None, **rest):
+        rate = float(epsilon * grid / sensitivity / (1 if monotone else 2))
+        odds = np.exp(rate * (scores - scores.max()).astype(float))
+        starts = np.arange(len(odds)) if base is None else runs.pop().starts
+        lengths = np.ones(len(odds), int) if base is None else base
+        total = float(odds @ lengths)
+        every = zip(starts, lengths, odds, strict=True)
+        laws.append({int(k): o / total for start, length, o in every for k in range(start, start + length)})
+        return exponential(
+            scores, epsilon=epsilon, sensitivity=sensitivity, grid=grid, monotone=monotone, base=base, **rest
+        )
+
+    def note(*args, **how):
+        runs.append(score_runs(*args, **how))
+        return runs[-1]
+
+    patch.setattr(sys.modules["understudy.noise.quantile"], "score_runs", note)
+    for module in ("understudy.curator.choice", "understudy.curator.query", "understudy.noise.quantile"):
+        if module in sys.modules:
+            patch.setattr(sys.modules[module], "exponential", spy)
+    return laws
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("currency", [PURE, GDP])
-@pytest.mark.parametrize("mechanism", [chosen, quantile_of])
+@pytest.mark.parametrize("mechanism", [chosen, quantile_of, cell_chosen])
 def test_a_choice_tells_no_more_than_its_price_at_length(mechanism, currency, relation):
     check_outcomes(mechanism, relation, currency, 100_000)
 
@@ -142,7 +195,7 @@ def shown(mechanism, relation: Neighbours, currency: Currency, times: int) -> Au
 @pytest.mark.parametrize("currency", [PURE, GDP])
 @pytest.mark.parametrize("mechanism", [show_labels, show_cells])
 def test_what_one_person_alone_wrote_shows_with_at_most_delta(mechanism, currency, relation):
-    audit = shown(mechanism, relation, currency, 40_000)
+    audit = shown(mechanism, relation, currency, 20_000 if currency is PURE else 4_000)
     assert not audit.violated
     if currency is PURE:  # Gaussian runs pay for both directions: they show a new label less often than δ
         assert audit.share > TIGHT
