@@ -212,3 +212,20 @@ def test_dates_of_another_era_are_clipped():
     column = Date(name="d", min=date(2024, 1, 1), max=date(2024, 12, 31), bins=(19723, 19875, 20089))
     with open_table(data) as source:
         assert Table(source, Schema(columns=(column,))).counts([("d",)])[0].tolist() == [1, 2, 2]
+
+
+def test_what_was_counted_is_kept_within_its_space_and_cannot_be_changed(monkeypatch):
+    """Asked again, in any order or twice at once, the answers are the same; they are read-only, because they may be given again."""
+    schema = Schema(columns=tuple(Integer(name=name, min=0, max=3, nullable=False) for name in "abc"))
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame({name: rng.integers(0, 4, 50) for name in "abc"})
+    pairs = list(combinations("abc", 2))
+    monkeypatch.setattr(table_module, "KEPT_CELLS", 40)  # two of the three pairs
+    table = Table(open_table(rows), schema)
+    first = table.counts(pairs)
+    again = table.counts([pairs[2], pairs[0], pairs[2], pairs[1]])
+    for counts, at in zip(again, (2, 0, 2, 1), strict=True):
+        assert np.array_equal(counts, first[at])
+        with pytest.raises(ValueError, match="read-only"):
+            counts[0, 0] = 7
+    assert len(table._kept) == 2

@@ -28,6 +28,9 @@ from understudy.tables.unit import bound, salt
 CODES_BYTES = 10**9
 """Codes beyond this many bytes are not kept in memory but read anew for each count."""
 
+KEPT_CELLS = 1 << 22
+"""Cells of marginals that are kept once counted: what chooses among the same cliques round after round counts them once."""
+
 VOTED_TOGETHER = 8
 """Columns whose votes are counted in one query."""
 
@@ -86,6 +89,8 @@ class Table:
         self.schema = schema
         self._rows = rows or Rows(source, schema)
         self._codes: Codes | None = None
+        self._kept: dict[Clique, NDArray[np.int64]] = {}
+        self._space = KEPT_CELLS
 
     def described(self, schema: Schema) -> Table:
         """The same rows under another schema."""
@@ -125,7 +130,22 @@ class Table:
         return True
 
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
-        """Dense counts over each clique, all in one pass, axes in the clique's order. The empty clique gives the number of rows."""
+        """Dense counts over each clique, all in one pass, axes in the clique's order. The empty clique gives the number of rows.
+
+        The answers are read-only: they may be given again.
+        """
+        wanted = list(dict.fromkeys(map(tuple, cliques)))
+        missing = [clique for clique in wanted if clique not in self._kept]
+        fresh = dict(zip(missing, self._counted(missing), strict=True)) if missing else {}
+        found = {clique: fresh[clique] if clique in fresh else self._kept[clique] for clique in wanted}
+        for clique, table in fresh.items():
+            table.flags.writeable = False
+            if table.size <= self._space:
+                self._space -= table.size
+                self._kept[clique] = table
+        return [found[tuple(clique)] for clique in cliques]
+
+    def _counted(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         names = list(dict.fromkeys(name for clique in cliques for name in clique))
         sizes = {name: codec.size for name, codec in self._codecs(names).items()}
         tally = Tally(cliques, sizes)

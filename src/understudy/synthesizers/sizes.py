@@ -1,0 +1,195 @@
+"""What sizes decide, and sizes are public: how a budget is split over marginals, and which of them a model can hold.
+
+A marginal of n cells with weight w and noise of scale s is off by w·n·s·constant in the mean. The budget is Σ 1/s for Laplace
+noise and Σ 1/s² for Gaussian noise, so the sum of errors is smallest when a marginal gets a part ∝ (w·n)^(1/2) or (w·n)^(2/3).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from understudy.accounting.cost import Currency
+from understudy.measurements import Clique, Measurements
+from understudy.models.junction_tree import JunctionTree, forecast
+from understudy.models.possible import impossible_masks
+from understudy.schema import Schema
+from understudy.synthesizers.base import Curator
+
+LIMIT = 1_000_000
+"""Cells of all nodes of a junction tree together, where nobody says otherwise: 8 MB an array, some milliseconds a pass."""
+
+DEARER = 4
+"""A clique waits when it costs this many times what it was taken for. Exactly the cheapest every time would cost a forecast for each."""
+
+FORECASTS = 1000
+"""Cliques whose size is forecast; after that many, what the tree does not hold yet is left out. With 60 columns it is some seconds."""
+
+
+def size_weights(
+    sizes: Sequence[int], currency: Currency, weights: Sequence[float] | None = None, *, equal: bool = False
+) -> list[float]:
+    """The parts of a budget for marginals of these sizes that make the sum of their mean L1 errors smallest.
+
+    Rounded to powers of √2: that costs a fraction of a percent, and marginals of like size then share one scale and its table
+    of noise.
+
+    >>> size_weights([8, 64], Currency.GDP)
+    [1.0, 4.0]
+    >>> size_weights([4, 64], Currency.PURE)
+    [1.0, 4.0]
+    """
+    if equal:
+        return [1.0] * len(sizes)
+    power = 1 / 2 if currency is Currency.PURE else 2 / 3
+    parts = [(n * w) ** power for n, w in zip(sizes, weights or [1.0] * len(sizes), strict=True)]
+    return rounded(parts)
+
+
+def rounded(parts: Sequence[float]) -> list[float]:
+    """Parts as multiples of the smallest, rounded to powers of √2.
+
+    >>> rounded([0.5, 0.7, 4.1])
+    [1.0, 1.4142135623730951, 8.0]
+    """
+    least = min(parts, default=1.0)
+    return [2.0 ** (round(2 * math.log2(part / least)) / 2) for part in parts]
+
+
+def cells(schema: Schema, clique: Clique) -> int:
+    """Cells of a clique's marginal."""
+    return math.prod(schema.sizes(clique))
+
+
+def column_sizes(schema: Schema) -> dict[str, int]:
+    """The number of codes of every column."""
+    return dict(zip(schema, schema.sizes(tuple(schema)), strict=True))
+
+
+def varied(schema: Schema) -> list[str]:
+    """Columns that have more than one code; all columns where none has."""
+    return [name for name, size in column_sizes(schema).items() if size > 1] or list(schema)
+
+
+def uncounted(curator: Curator, names: Iterable[str]) -> list[Clique]:
+    """Columns, each a clique, that discovery has not counted yet."""
+    counted = {m.clique for m in curator.known if m.plain}
+    return [(name,) for name in names if (name,) not in counted]
+
+
+class Growth:
+    """A junction tree that grows clique by clique, and what one more clique would cost.
+
+    Columns that nothing ties together lie in different parts of it, so a clique concerns only the parts it touches: with one
+    column in each, it hangs between them and costs its own cells; otherwise those parts are forecast with it.
+
+    >>> growth = Growth({"a": 2, "b": 3, "c": 4}, [("a", "b"), ("b", "c")])
+    >>> growth.cells, growth.cost(("a", "c")), growth.holds(("c", "b"))
+    (18, 6, True)
+    """
+
+    def __init__(self, sizes: Mapping[str, int], cliques: Iterable[Clique] = ()) -> None:
+        self.sizes = sizes
+        self.cells = sum(sizes.values())
+        self._parts: dict[str, list[Clique]] = {name: [(name,)] for name in sizes}
+        for clique in cliques:
+            self.add(clique)
+
+    def holds(self, clique: Clique) -> bool:
+        """Whether a node holds the clique already."""
+        return not clique or any(set(clique) <= set(node) for node in self._parts[clique[0]])
+
+    def cost(self, clique: Clique) -> int:
+        """Cells more with this clique."""
+        if self.holds(clique):
+            return 0
+        touched = self._touched(clique)
+        if len(touched) == len(clique):
+            return self._size(clique) - sum(self.sizes[part[0][0]] for part in touched if len(part[0]) == 1)
+        nodes = [node for part in touched for node in part]
+        return forecast([*nodes, clique], self.sizes) - sum(map(self._size, nodes))
+
+    def add(self, clique: Clique) -> None:
+        """Let the tree hold this clique too."""
+        if self.holds(clique):
+            return
+        self.cells += self.cost(clique)
+        nodes = [node for part in self._touched(clique) for node in part]
+        part = list(JunctionTree.of([*nodes, clique], self.sizes).nodes)
+        for name in {name for node in part for name in node}:
+            self._parts[name] = part
+
+    def _touched(self, clique: Clique) -> list[list[Clique]]:
+        return list({id(self._parts[name]): self._parts[name] for name in clique}.values())
+
+    def _size(self, clique: Clique) -> int:
+        return math.prod(self.sizes[name] for name in clique)
+
+
+def holdable(schema: Schema, wanted: Mapping[Clique, float], limit: int) -> tuple[list[Clique], list[Clique]]:
+    """The cliques that fit into one junction tree of at most `limit` cells, and those left out.
+
+    Greedy: always the clique with the fewest new cells for its weight. One that fits nowhere any more is left out. What the
+    schema ties together is in the tree from the start.
+
+    >>> from understudy.schema import Integer
+    >>> schema = Schema(columns=tuple(Integer(name=n, min=0, max=9, nullable=False) for n in "abc"))
+    >>> holdable(schema, {("a", "b"): 1.0, ("a", "c"): 1.0, ("b", "c"): 1.0}, limit=500)
+    ([('a', 'b'), ('a', 'c')], [('b', 'c')])
+    """
+    growth = Growth(column_sizes(schema), impossible_masks(schema))
+    order = list(wanted)
+    heap = [(cells(schema, c) / wanted[c], i) for i, c in enumerate(order)]
+    heapq.heapify(heap)
+    kept: set[Clique] = set()
+    tries = FORECASTS
+    while heap:
+        guess, i = heapq.heappop(heap)
+        clique = order[i]
+        if growth.holds(clique):
+            kept.add(clique)
+            continue
+        if not tries:
+            continue
+        tries -= 1
+        new = growth.cost(clique)
+        if growth.cells + new > limit:
+            continue  # a tree only grows
+        cost = new / wanted[clique]
+        # What it costs rises while the tree grows: one that costs much more by now waits for the others.
+        if heap and cost > DEARER * max(guess, heap[0][0]):
+            heapq.heappush(heap, (cost, i))
+            continue
+        growth.add(clique)
+        kept.add(clique)
+    return [c for c in order if c in kept], [c for c in order if c not in kept]
+
+
+def scale_at(currency: Currency, look: Measurements, share: Fraction, paid: Fraction) -> float:
+    """The scale of plain noise that `share` of the budget buys, told from marginals that `paid` of it bought.
+
+    A scale is ∝ 1/amount in a pure run and ∝ 1/√amount in a Gaussian one.
+    """
+    one = next((m for m in look if m.scale), None)
+    if one is None:
+        return 0.0
+    amount = float(sum(m.cost.amount for m in look)) * float(share / paid)
+    part = float(one.cost.amount) / amount
+    return float(one.scale) * (part if currency is Currency.PURE else math.sqrt(part))
+
+
+def mean_noise(currency: Currency, scale: float) -> float:
+    """E|noise| on one cell."""
+    return scale if currency is Currency.PURE else scale * math.sqrt(2 / math.pi)
+
+
+def spelled(cliques: Sequence[Clique], most: int = 5) -> str:
+    """Cliques in words, the first few by name.
+
+    >>> spelled([("age", "sex"), ("age", "income")], most=1)
+    'age × sex and 1 more'
+    """
+    named = ", ".join(" × ".join(clique) for clique in cliques[:most])
+    return named if len(cliques) <= most else f"{named} and {len(cliques) - most} more"

@@ -1,0 +1,87 @@
+"""Tables whose columns follow each other in a chain, and whole runs on them."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from understudy.accounting.cost import Currency
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.pricing import price
+from understudy.accounting.sensitivity import marginal_sensitivity
+from understudy.releases import Release
+from understudy.schema import Integer, Schema
+from understudy.synthesizers import Synthesizer
+from understudy.workflow.run import synthesize
+
+RUNS = itertools.count()
+
+
+def chain(sizes, rows=2_000, *, seed=0, keep=0.9) -> tuple[Schema, pa.Table]:
+    """Columns c0, c1, …: each repeats the one before (as far as its size goes) with probability `keep`."""
+    rng = np.random.default_rng(seed)
+    schema = Schema(columns=tuple(Integer(name=f"c{i}", min=0, max=n - 1, nullable=False) for i, n in enumerate(sizes)))
+    codes = {}
+    for i, n in enumerate(sizes):
+        own = rng.integers(0, n, rows)
+        codes[f"c{i}"] = np.where(rng.random(rows) < keep, codes[f"c{i - 1}"] % n, own) if i else own
+    return schema, pa.table({name: pa.array(column.astype(np.int64)) for name, column in codes.items()})
+
+
+def ran(
+    folder: Path,
+    synthesizer: Synthesizer,
+    schema: Schema,
+    rows: pa.Table,
+    *,
+    epsilon="1",
+    delta="1e-9",
+    neighbours=Neighbours.ADD_REMOVE,
+    currency=None,
+) -> tuple[Release, list[str]]:
+    """A whole run, and the stages it told of."""
+    told: list[str] = []
+    release = synthesize(
+        rows,
+        schema,
+        epsilon=epsilon,
+        delta=delta,
+        synthesizer=synthesizer,
+        ledger=folder / f"{next(RUNS)}.ledger",
+        dataset="chain",
+        neighbours=neighbours,
+        currency=currency,
+        seed=1,
+        progress=lambda stage, _: told.append(stage),
+    )
+    return release, told
+
+
+MODES = [("0", None), ("1e-9", None), ("1e-9", Currency.ZCDP)]
+"""A pure, a GDP and a zCDP run."""
+
+
+def prices_add_up(release: Release, neighbours: Neighbours) -> None:
+    """Every answer's price, computed again from its map and its noise, is what it claims; together they are what was spent, at most all."""
+    measured = Fraction(0)
+    for m in release.measurements:
+        again = price(m.law, m.scale, marginal_sensitivity(m.maps, neighbours), m.cost.currency).amount
+        assert again <= m.cost.amount
+        measured += again
+    steps = release.statement.steps
+    chosen = sum((step.cost.amount for step in steps if step.asked != "marginals"), Fraction(0))
+    assert measured + chosen == sum(step.cost.amount for step in steps)
+    assert Fraction(99, 100) <= sum(step.share for step in steps) <= 1
+
+
+def pair_error(release: Release, rows: pa.Table, clique) -> float:
+    """Total variation distance between the model's marginal and the rows'."""
+    sizes = release.schema.sizes(clique)
+    code = np.ravel_multi_index([rows[name].to_numpy() for name in clique], sizes)
+    truth = np.bincount(code, minlength=int(np.prod(sizes))).reshape(sizes) / len(code)
+    found = release.model.marginal(clique)
+    return float(np.abs(found / max(found.sum(), 1e-9) - truth).sum()) / 2
