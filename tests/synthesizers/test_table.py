@@ -53,9 +53,11 @@ def test_public_names():
     assert sorted(synthesizers.__all__, key=str.lower) == [
         "Awareness",
         "Curator",
+        "DataSynthesizer",
         "Histogram",
         "Independent",
         "make",
+        "PrivBayes",
         "Progress",
         "Random",
         "silent",
