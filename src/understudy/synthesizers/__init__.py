@@ -5,14 +5,19 @@ from dataclasses import fields
 from understudy.errors import Refused
 from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, silent
 from understudy.synthesizers.datasynthesizer import DataSynthesizer
+from understudy.synthesizers.gaussian import Gaussian
 from understudy.synthesizers.histogram import Histogram
 from understudy.synthesizers.independent import Independent
+from understudy.synthesizers.mst import MST
+from understudy.synthesizers.mwem_pgm import MWEMPGM
 from understudy.synthesizers.privbayes import PrivBayes
 from understudy.synthesizers.random import Random
+from understudy.synthesizers.residual import Residual
 from understudy.synthesizers.stability import Stability
 
 SYNTHESIZERS: dict[str, type[Synthesizer]] = {
-    cls.name: cls for cls in (Random, Independent, Histogram, Stability, PrivBayes, DataSynthesizer)
+    cls.name: cls
+    for cls in (Random, Independent, Histogram, Stability, MST, Gaussian, Residual, MWEMPGM, PrivBayes, DataSynthesizer)
 }
 """Every algorithm by its name."""
 
@@ -34,15 +39,19 @@ def make(name: str, **options: object) -> Synthesizer:
 
 
 __all__ = [
+    "MST",
+    "MWEMPGM",
     "SYNTHESIZERS",
     "Awareness",
     "Curator",
     "DataSynthesizer",
+    "Gaussian",
     "Histogram",
     "Independent",
     "PrivBayes",
     "Progress",
     "Random",
+    "Residual",
     "Stability",
     "Synthesizer",
     "Workload",
