@@ -45,7 +45,7 @@ class Pace:
     `patience` iterations without an error `least` (relative) below the best one end it.
     """
 
-    iterations: int = 200
+    iterations: int = 100
     decay: float = 0.84
     every: int = 20
     patience: int = 20

@@ -60,8 +60,8 @@ class PrivSyn(Synthesizer):
     """Pairs worth their noise, and a table of rows grown from them.
 
     `selection` and `singles` are the parts of the budget for InDif and for one-way marginals. Cliques have fewer than `largest` cells (1
-    keeps to pairs). The table is grown in `iterations` at most, and has as many rows as the data are estimated to have, at most
-    `most_rows`.
+    keeps to pairs). The table is grown in `iterations` at most, with smaller steps after `every` of them, and has as many rows as the data
+    are estimated to have, at most `most_rows`.
     """
 
     name: ClassVar[str] = "privsyn"
@@ -72,7 +72,8 @@ class PrivSyn(Synthesizer):
     largest: int = 5_000
     occupied: bool = True
     shrink: bool = True
-    iterations: int = 200
+    iterations: int = 100
+    every: int = 2
     most_rows: int = 200_000
 
     def __post_init__(self) -> None:
@@ -80,8 +81,10 @@ class PrivSyn(Synthesizer):
             raise Refused(
                 "privsyn: `selection` and `singles` are parts above 0 that leave something to measure. Nothing was spent"
             )
-        if min(self.largest, self.iterations, self.most_rows) < 1:
-            raise Refused("privsyn: `largest`, `iterations` and `most_rows` must be at least 1. Nothing was spent")
+        if min(self.largest, self.iterations, self.every, self.most_rows) < 1:
+            raise Refused(
+                "privsyn: `largest`, `iterations`, `every` and `most_rows` must be at least 1. Nothing was spent"
+            )
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """One-ways, InDif of every pair, and the marginals that are worth their noise."""
@@ -133,7 +136,7 @@ class PrivSyn(Synthesizer):
         singles = ProductModel.from_measurements(schema, measurements)
         rows = min(round(total), self.most_rows)
         start = {(name,): singles.marginal((name,)) for name in schema}
-        grown = grow(schema, start | targets, rows, rng, Pace(iterations=self.iterations))
+        grown = grow(schema, start | targets, rows, rng, Pace(iterations=self.iterations, every=self.every))
         return RowsModel(schema, total, grown.table)
 
     def targets(self, schema: Schema, measurements: Measurements, total: float) -> Targets:
