@@ -9,15 +9,30 @@ from understudy.synthesizers.gaussian import Gaussian
 from understudy.synthesizers.histogram import Histogram
 from understudy.synthesizers.independent import Independent
 from understudy.synthesizers.mst import MST
+from understudy.synthesizers.mwem import MWEM
 from understudy.synthesizers.mwem_pgm import MWEMPGM
 from understudy.synthesizers.privbayes import PrivBayes
+from understudy.synthesizers.privsyn import PrivSyn
 from understudy.synthesizers.random import Random
 from understudy.synthesizers.residual import Residual
 from understudy.synthesizers.stability import Stability
 
 SYNTHESIZERS: dict[str, type[Synthesizer]] = {
     cls.name: cls
-    for cls in (Random, Independent, Histogram, Stability, MST, Gaussian, Residual, MWEMPGM, PrivBayes, DataSynthesizer)
+    for cls in (
+        Random,
+        Independent,
+        Histogram,
+        Stability,
+        MST,
+        Gaussian,
+        Residual,
+        MWEMPGM,
+        PrivBayes,
+        DataSynthesizer,
+        MWEM,
+        PrivSyn,
+    )
 }
 """Every algorithm by its name."""
 
@@ -40,6 +55,7 @@ def make(name: str, **options: object) -> Synthesizer:
 
 __all__ = [
     "MST",
+    "MWEM",
     "MWEMPGM",
     "SYNTHESIZERS",
     "Awareness",
@@ -49,6 +65,7 @@ __all__ = [
     "Histogram",
     "Independent",
     "PrivBayes",
+    "PrivSyn",
     "Progress",
     "Random",
     "Residual",

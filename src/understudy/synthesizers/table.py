@@ -31,7 +31,7 @@ PUBLISHED = (
     _row("HDMM+PGM", 2019, "w"),
     _row("PrivBayes+PGM", 2019, "dbe"),
     _row("MWEM+PGM", 2019, "wd"),
-    _row("PrivSyn", 2020, "dbe"),
+    _row("PrivSyn", 2020, "dbe", "privsyn"),
     _row("MST", 2021, "de"),
     _row("RAP", 2021, "wde"),
     _row("GEM", 2021, "wde"),
