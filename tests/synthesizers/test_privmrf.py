@@ -81,8 +81,8 @@ def test_all_is_spent(neighbours, delta, open_curator):
 
 
 def test_every_marginal_is_useful(open_curator):
-    """θ: an average cell of the first marginals expects six times its mean noise, by the split the limit was told for."""
-    curator, found = run(open_curator, PrivMRF(), chained(), epsilon=2)
+    """θ: an average cell of the first marginals expects θ times its mean noise, by the split the limit was told for."""
+    curator, found = run(open_curator, PrivMRF(theta=6.0), chained(), epsilon=2)
     first = next(cliques for cliques, share in curator.measured if share == PrivMRF().first)
     noise = {m.clique: math.sqrt(2 / math.pi) * float(m.scale) for m in found}
     even = np.mean([noise[r] ** -2 for r in first]) ** -0.5  # the noise had the share been split evenly

@@ -3,6 +3,7 @@
 from dataclasses import fields
 
 from understudy.errors import Refused
+from understudy.synthesizers.aim import AIM
 from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, silent
 from understudy.synthesizers.datasynthesizer import DataSynthesizer
 from understudy.synthesizers.gaussian import Gaussian
@@ -12,6 +13,7 @@ from understudy.synthesizers.mst import MST
 from understudy.synthesizers.mwem import MWEM
 from understudy.synthesizers.mwem_pgm import MWEMPGM
 from understudy.synthesizers.privbayes import PrivBayes
+from understudy.synthesizers.privmrf import PrivMRF
 from understudy.synthesizers.privsyn import PrivSyn
 from understudy.synthesizers.random import Random
 from understudy.synthesizers.residual import Residual
@@ -32,6 +34,8 @@ SYNTHESIZERS: dict[str, type[Synthesizer]] = {
         DataSynthesizer,
         MWEM,
         PrivSyn,
+        AIM,
+        PrivMRF,
     )
 }
 """Every algorithm by its name."""
@@ -54,6 +58,7 @@ def make(name: str, **options: object) -> Synthesizer:
 
 
 __all__ = [
+    "AIM",
     "MST",
     "MWEM",
     "MWEMPGM",
@@ -65,6 +70,7 @@ __all__ = [
     "Histogram",
     "Independent",
     "PrivBayes",
+    "PrivMRF",
     "PrivSyn",
     "Progress",
     "Random",

@@ -57,7 +57,8 @@ class PrivMRF(Synthesizer):
     """A graph of dependent columns and the useful marginals of its cliques.
 
     `singles` and `selection` are parts of the budget for one-ways and pair scores, `first` that for the marginals measured before any is
-    compared with the model. `theta` is how many times its noise an average cell must expect, `extra` the further marginals per column.
+    compared with the model. `theta` is how many times its noise an average cell must expect (the paper has 6), `extra` the further
+    marginals per column, `cells` the size of the largest model.
     """
 
     name: ClassVar[str] = "privmrf"
@@ -66,7 +67,7 @@ class PrivMRF(Synthesizer):
     singles: Fraction = Fraction(1, 10)
     selection: Fraction = Fraction(1, 10)
     first: Fraction = Fraction(4, 10)
-    theta: float = 6.0
+    theta: float = 4.0
     extra: float = 0.8
     cells: int = 500_000
 

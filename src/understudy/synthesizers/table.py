@@ -35,8 +35,8 @@ PUBLISHED = (
     _row("MST", 2021, "de"),
     _row("RAP", 2021, "wde"),
     _row("GEM", 2021, "wde"),
-    _row("PrivMRF", 2021, "dbe"),
-    _row("AIM", 2022, "wdbe"),
+    _row("PrivMRF", 2021, "dbe", "privmrf"),
+    _row("AIM", 2022, "wdbe", "aim"),
 )
 """The published table, line by line."""
 
