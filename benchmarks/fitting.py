@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> int:
     )
     for epsilon, budget in BUDGETS.items():
         looks = measured(columns, sizes, pairs, budget, epsilon)
-        for lean, tolerance in ((1 / 3, 1e-1), (1 / 3, 1e-2), (1 / 3, 1e-4), (1 / 8, 1e-2)):
+        for lean, tolerance in ((0.8, 1e-1), (0.8, 1e-2), (0.8, 1e-4), (0.3, 1e-2)):
             start, work = time.perf_counter(), time.process_time()
             found = estimate(schema, looks, shrinkage=lean, tolerance=tolerance)
             took, worked = time.perf_counter() - start, time.process_time() - work

@@ -15,9 +15,9 @@ one. Fitting stops when the gap is a small share of the loss that noise alone le
 nothing is clipped, and p is positive by form.
 
 Leaning is measured against noise: λ = shrinkage / σ moves an answer by shrinkage · σ · δ, so by a fraction of its own noise whatever ε is.
-With the product of the columns as base it lowers the error where cells are small against the noise. `shrinkage=0` is least squares alone:
-the solution becomes the next base until the loss stops falling (the proximal point method), and the limit is of maximum entropy among all
-that fit as well.
+Towards a base that is simple and nearly right it lowers the error where cells are small against the noise. `shrinkage=0` is least squares
+alone: the solution becomes the next base until the loss stops falling (the proximal point method), and the limit is of maximum entropy
+among all that fit as well.
 
 The dual is minimised by L-BFGS (Nocedal 1980) on top of its exact diagonal curvature, N Var(T) + λ v, which every pass gives anew.
 """
@@ -35,7 +35,7 @@ from scipy.linalg import solve_triangular
 from understudy.measurements import Clique
 from understudy.models.terms import Array, Question, Term
 
-SHRINKAGE = 1 / 3
+SHRINKAGE = 0.8
 """How far, in parts of its noise and per unit of log-odds, an answer gives way to the base."""
 
 TOLERANCE = 1e-2
@@ -49,6 +49,9 @@ ROOM = 1 << 24
 
 STEEP = 1e-4
 """The share of the promised decrease that a step must bring."""
+
+FIRST = 0.5
+"""The shrinkage the proximal method begins with."""
 
 SMALLEST = 1.0 / 32
 """Where the proximal method's steps stop growing: the shrinkage of the largest one."""
@@ -99,7 +102,7 @@ def fit(
         return Fit(dict(base), {}, 0.0, 0.0, 0)
     goal = tolerance * problem.answers.size / 2
     noise = math.sqrt(float(np.median(np.repeat([t.row_variance for t in terms], [t.values.size for t in terms]))))
-    strength = shrinkage if shrinkage > 0 else SHRINKAGE
+    strength = shrinkage if shrinkage > 0 else FIRST
     point = problem.at(problem.packed(warm or {}))
     loss, memory = math.inf, _Memory(max(min(MEMORY, ROOM // problem.answers.size), 8), problem.variances)
     while True:

@@ -2,8 +2,9 @@
 
 The number of rows is the public one, or the pooled one of all measurements. The model's cliques are those that were measured, as many as
 the limit lets into one junction tree, in the order they were measured; of a clique that does not fit, what it says of its single columns is
-used. The base that answers lean to is the product of the columns, each from everything that was measured of it (models/residuals.py).
-Structural zeros are potentials of minus infinity from the start, so the fit knows them.
+used. The base that answers lean to is itself a model: the strongest of the measured cliques that form a tree have a solution in closed form
+(models/direct.py), a little smoothed, and the columns they leave out come alone. So a fit of tree-shaped measurements starts where it ends,
+and any other has only to learn what the tree does not say. Structural zeros are potentials of minus infinity from the start.
 
 Sparse measurements say nothing of the cells they do not show and take no part.
 """
@@ -19,6 +20,7 @@ from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
 from understudy.models.calibration import Calibration
 from understudy.models.consistency import project_simplex
+from understudy.models.direct import branches, direct_marginals, direct_potentials
 from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit
 from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.logspace import aligned
@@ -30,6 +32,15 @@ from understudy.schema import Schema
 
 LIMIT_CELLS = 1 << 22
 """Cells of the largest junction tree a fit works on, unless told otherwise: about 100 MB of working memory."""
+
+DOUBT = 0.5
+"""Parts of a standard deviation that a cell of the base may be in doubt by."""
+
+SMOOTH = 0.2
+"""Parts of that doubt that a table of the base is smoothed by, towards the product of its columns."""
+
+NOISE = 0.8
+"""The mean of a standard normal variable's size, √(2/π)."""
 
 Progress = Callable[[str, float], None]
 
@@ -82,7 +93,7 @@ def estimate(
     nodes = JunctionTree.of(kept, sizes).nodes
     left_out = tuple(dict.fromkeys(term.clique for term in asked if not _held(term.clique, nodes)))
     terms = merged(part for term in asked for part in ([term] if _held(term.clique, nodes) else singles(term)))
-    base = _base(schema, measurements, total, kept, limit_cells)
+    base = _base(schema, measurements, total, kept, terms, limit_cells)
     every = list(dict.fromkeys([*base, *(term.clique for term in terms)]))
     tree = JunctionTree.of([*kept, *base, *((name,) for name in schema)], sizes)
     found = fit(
@@ -162,26 +173,58 @@ def _held(clique: Clique, among: Sequence[Clique]) -> bool:
 
 
 def _base(
-    schema: Schema, measurements: Measurements, total: float, kept: Sequence[Clique], limit: int
+    schema: Schema,
+    measurements: Measurements,
+    total: float,
+    kept: Sequence[Clique],
+    terms: Sequence[Term],
+    limit: int,
 ) -> dict[Clique, Array]:
-    """The product of the columns as potentials, and minus infinity in every structural zero."""
-    pooled = Residuals.of(schema, measurements)
-    columns: dict[Clique, Array] = {clique: np.zeros(schema.sizes(clique)) for clique in kept}
-    for name in schema:
-        clique = (name,)
-        variance = pooled.variance(clique)
-        seen = np.isfinite(variance)
-        zeros = schema.zeros(clique)
-        allowed = np.ones(seen.shape, bool) if zeros is None else ~zeros
-        if total <= 0 or not seen.any() or not allowed.any():
-            continue
-        counts = project_simplex(pooled.marginal(clique), total, allowed=allowed)
-        # A column's empty cells may be empty by chance: half a standard deviation each, and never nothing.
-        doubt = 0.5 * np.sqrt(np.where(seen, variance, variance[seen].max()))
-        counts = counts + np.maximum(doubt, 1e-9 * total)
-        columns[clique] = np.log(counts / counts.sum())
-    made = with_zeros(schema, columns, limit)
+    """A smoothed tree model of the strongest measured cliques as potentials, and minus infinity in every structural zero."""
+    flat = {clique: np.zeros(schema.sizes(clique)) for clique in kept}
+    potentials: dict[Clique, Array] = {}
+    if total > 0:
+        pooled = Residuals.of(schema, measurements)
+        columns = {name: _column(schema, pooled, name, total) for name in schema}
+        plain = [t.clique for t in terms if len(t.clique) > 1 and t.plain]
+        tree = branches(sorted(plain, key=lambda clique: -_strength(pooled, clique, columns)))
+        alone = [name for name in schema if not any(name in clique for clique in tree)]
+        potentials = {(name,): np.log(columns[name] / total) for name in alone}
+        tables = direct_marginals(schema, pooled, list(tree), total)
+        for clique in tree:
+            doubt = DOUBT * np.sqrt(pooled.variance(clique).mean())
+            tables[clique] = tables[clique] + SMOOTH * np.minimum(_product(columns, clique, total), doubt)
+        potentials |= direct_potentials(tables, tree)
+    made = with_zeros(schema, flat | potentials, limit)
     return {clique: theta for clique, theta in made.items() if np.any(theta)}
+
+
+def _column(schema: Schema, pooled: Residuals, name: str, total: float) -> Array:
+    """A column's counts from everything that was measured of it, none of them quite zero; even where nothing was."""
+    variance = pooled.variance((name,))
+    seen = np.isfinite(variance)
+    zeros = schema.zeros((name,))
+    if not seen.any() or (zeros is not None and zeros.all()):
+        return np.asarray(np.full(seen.shape, total / seen.size))
+    counts = project_simplex(pooled.marginal((name,)), total, allowed=None if zeros is None else ~zeros)
+    # Empty cells may be empty by chance: half a standard deviation each, and never nothing.
+    counts = counts + np.maximum(DOUBT * np.sqrt(np.where(seen, variance, variance[seen].max())), 1e-9 * total)
+    return np.asarray(counts * (total / counts.sum()), np.float64)
+
+
+def _strength(pooled: Residuals, clique: Clique, columns: Mapping[str, Array]) -> float:
+    """How far a clique's marginal is from the product of its columns, beyond what noise does."""
+    total = float(columns[clique[0]].sum())
+    product = _product(columns, clique, total)
+    noise = np.minimum(np.sqrt(pooled.variance(clique)), product)
+    return float(np.abs(project_simplex(pooled.marginal(clique), total) - product).sum() - NOISE * noise.sum())
+
+
+def _product(columns: Mapping[str, Array], clique: Clique, total: float) -> Array:
+    result = np.array(total)
+    for name in clique:
+        result = np.multiply.outer(result, columns[name] / total)
+    return result
 
 
 def _folded(schema: Schema, found: Fit, kept: Sequence[Clique]) -> tuple[list[Clique], dict[Clique, Array]]:

@@ -22,7 +22,7 @@ close weight for the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, combinations
 
@@ -30,9 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from understudy.measurements import Centring, Clique, Measurement, Measurements, Partition
+from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Measurements, Partition
 from understudy.models.variance import cell_variance
 from understudy.schema import Schema
+
+Piece = tuple[Clique, NDArray[np.float64], float]
 
 FLAT = 1e-10
 """A direction with this share of the strongest precision was not measured."""
@@ -83,7 +85,15 @@ class Residuals:
         >>> pooled.variance(("cough",)).round(2).tolist()
         [2.67, 2.67]
         """
-        parts = _pool(schema, (m for m in measurements if not _coarse(m)))
+        parts = _pooled(
+            schema,
+            (
+                piece
+                for m in measurements
+                if not _coarse(m)
+                for piece in _pieces(m.clique, m.maps, m.values.astype(np.float64), _spread_variance(schema, m))
+            ),
+        )
         coarse: dict[str, list[Measurement]] = {}
         for m in filter(_coarse, measurements):
             coarse.setdefault(m.clique[0], []).append(m)
@@ -96,6 +106,24 @@ class Residuals:
             pull = whole.precision * float(whole.values) + sum(s.pull for s in systems.values())
             total, variance = (pull / precision, 1 / precision) if precision > 0 else (0.0, math.inf)
         return cls(schema, total, variance, parts, {name: s.solve(total) for name, s in systems.items()})
+
+    @classmethod
+    def of_tables(
+        cls, schema: Schema, total: float, tables: Iterable[tuple[Clique, NDArray[np.float64], float]]
+    ) -> Residuals:
+        """The same for plain tables that need not be whole, each with the variance of its cells, and a total that is known.
+
+        >>> from understudy.schema import Boolean
+        >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
+        >>> looks = [(("smoker",), np.array([7.5, 2.5]), 1.0), (("smoker",), np.array([5.5, 4.5]), 1.0)]
+        >>> Residuals.of_tables(schema, 20.0, looks).marginal(("smoker",)).tolist()
+        [11.5, 8.5]
+        """
+        parts = _pooled(
+            schema, (piece for c, y, v in tables for piece in _pieces(c, tuple(map(Identity, y.shape)), y, v))
+        )
+        parts.pop((), None)
+        return cls(schema, total, 0.0, parts, {})
 
     def marginal(self, clique: Clique) -> NDArray[np.float64]:
         """The least-squares counts of a clique; may be negative. What nothing was measured of is spread evenly."""
@@ -199,23 +227,22 @@ def _inverse(hessian: NDArray[np.float64], *, exact: bool) -> tuple[NDArray[np.f
     return np.asarray((basis[:, seen] / size[seen]) @ basis[:, seen].T, np.float64), touched
 
 
-def _pool(schema: Schema, measurements: Iterator[Measurement]) -> dict[Clique, Part]:
+def _pooled(schema: Schema, pieces: Iterable[Piece]) -> dict[Clique, Part]:
     top: dict[Clique, NDArray[np.float64]] = {}
     bottom: dict[Clique, float] = {}
-    for m in measurements:
-        for tau, values, variance in _pieces(m, _spread_variance(schema, m)):
-            key = _axes(schema, tau)
-            piece = values.transpose([tau.index(name) for name in key]) / variance
-            top[key] = top[key] + piece if key in top else piece
-            bottom[key] = bottom.get(key, 0.0) + 1 / variance
+    for tau, values, variance in pieces:
+        key = _axes(schema, tau)
+        pull = values.transpose([tau.index(name) for name in key]) / variance
+        top[key] = top[key] + pull if key in top else pull
+        bottom[key] = bottom.get(key, 0.0) + 1 / variance
     return {key: Part(np.asarray(top[key] / bottom[key]), bottom[key]) for key in top}
 
 
-def _pieces(m: Measurement, variance: float) -> list[tuple[Clique, NDArray[np.float64], float]]:
-    """The parts a measurement speaks of, each with the variance of a cell before centring."""
-    pieces: list[tuple[Clique, NDArray[np.float64], float]] = [((), m.values.astype(np.float64), variance)]
-    for i in reversed(range(len(m.clique))):  # from the last axis on, so that those still to come keep their places
-        name, axis, split = m.clique[i], m.maps[i], []
+def _pieces(clique: Clique, maps: tuple[AxisMap, ...], table: NDArray[np.float64], variance: float) -> list[Piece]:
+    """The parts a table of answers speaks of, each with the variance of a cell before centring."""
+    pieces: list[Piece] = [((), table, variance)]
+    for i in reversed(range(len(clique))):  # from the last axis on, so that those still to come keep their places
+        name, axis, split = clique[i], maps[i], []
         for tau, values, var in pieces:
             if not isinstance(axis, Centring):
                 split.append((tau, np.asarray(values.sum(axis=i)), var * axis.out))

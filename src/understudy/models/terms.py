@@ -40,6 +40,11 @@ class Term:
         return self.clique, self.maps
 
     @property
+    def plain(self) -> bool:
+        """Whether every cell was asked for on its own."""
+        return self._matrices is None
+
+    @property
     def row_variance(self) -> float:
         """The variance in rows: centred answers are multiples of them."""
         return self.variance / prod(m.size for m in self.maps if isinstance(m, Centring)) ** 2
