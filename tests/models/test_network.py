@@ -187,6 +187,23 @@ def test_only_ancestors_are_summed_over():
     assert elimination([("a",), ("a", "b"), ("a", "z")], {"b", "z"}, {"a": 2, "b": 2, "z": 2}) == (["a"], 8)
 
 
+@pytest.mark.parametrize("bits", [24, 64])
+def test_rows_are_shuffled_inside_their_groups(bits, monkeypatch):
+    """Every row of a group is equally likely to come first, whichever way they are sorted."""
+    monkeypatch.setattr(network, "LEAST_BITS", bits)
+    member = np.array([2, 0, 2, 2, 0, 2])
+    rng = np.random.default_rng(1)
+    firsts = np.zeros(6, int)
+    for _ in range(4000):
+        order = network.shuffled_by_group(member, rng)
+        assert sorted(order.tolist()) == list(range(6))
+        assert member[order].tolist() == [0, 0, 2, 2, 2, 2]
+        firsts[order[0]] += 1
+        firsts[order[2]] += 1
+    assert not any(surprising(int(firsts[i]), 4000, 1 / 2 if i in (1, 4) else 1 / 4, tests=12) for i in range(6))
+    assert surprising(4000, 4000, 1 / 2)
+
+
 def test_no_rows_and_one_row():
     model = two_parents()
     assert all(codes.size == 0 for codes in model.sample(0, np.random.default_rng(0)).values())
