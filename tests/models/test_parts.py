@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from understudy.errors import ReleaseError
-from understudy.models import MODELS, DenseModel, NetworkModel, ProductModel, RowsModel, SparseModel, from_parts
+from understudy.models import (
+    MODELS,
+    DenseModel,
+    NetworkModel,
+    ProductModel,
+    RowsModel,
+    SparseModel,
+    TreeModel,
+    from_parts,
+)
 from understudy.models.network import Node
 
 from .build import schema_of
@@ -22,6 +31,7 @@ EXAMPLES = {
         SCHEMA, 12.5, (Node("b", (), np.array([0.2, 0.3, 0.5])), Node("a", ("b",), np.array([[0.1, 0.9]] * 3)))
     ),
     "rows": RowsModel(SCHEMA, 12.5, {"a": np.array([0, 1, 1], np.uint8), "b": np.array([2, 0, 1], np.uint8)}),
+    "tree": TreeModel.from_marginals(SCHEMA, 12.5, {("a", "b"): np.array([[1.5, 2.0, 1.0], [2.0, 3.0, 3.0]])}),
     "sparse": SparseModel(SCHEMA, 12.5, ("a", "b"), CELLS, np.array([0.4, 0.6]), 0.25),
 }
 
