@@ -220,6 +220,9 @@ def test_scores_of_shares_are_refused_where_the_number_of_rows_is_private(score)
     with pytest.raises(Refused, match="public number of rows"):
         several.run(PrivBayes(score=score))
     assert several.left == 1
+    with pytest.raises(Refused, match=r"public number of rows.*Use score l1. Nothing was spent"):
+        PrivBayes(score=score).check(units, delta=Fraction(0))
+    PrivBayes().check(units, delta=Fraction(0))
 
 
 def test_units_of_several_rows_are_served_by_l1():

@@ -96,8 +96,13 @@ class PrivBayes(Synthesizer):
             raise Refused(f"privbayes: `score` must be one of {', '.join(get_args(ScoreName))}. Nothing was spent")
 
     def check(self, schema: Schema, *, delta: Fraction) -> None:
-        """Refuse score F where a column is known to have other than two codes."""
+        """Refuse a score that cannot be had: of shares where units have an id, F where a column has other than two codes."""
         super().check(schema, delta=delta)
+        if self.score in ("R", "I", "F") and schema.unit.id is not None:
+            raise Refused(
+                f"privbayes: score {self.score} needs a public number of rows, and the rows of a {schema.unit.noun} are not. "
+                "Use score l1. Nothing was spent"
+            )
         for name in schema if self.score == "F" else ():
             if schema[name].closed and codec_of(schema[name]).size > 2:
                 raise Refused(
