@@ -50,6 +50,9 @@ ROOM = 1 << 24
 STEEP = 1e-4
 """The share of the promised decrease that a step must bring."""
 
+PATIENCE = 40
+"""Steps without a lower value after which rounding errors are all that is left to descend."""
+
 FIRST = 0.5
 """The shrinkage the proximal method begins with."""
 
@@ -230,12 +233,15 @@ def _descend(
 ) -> tuple[_Point, float]:
     """Minimise the dual until its gap is at most `goal`, or floats can tell no better point from a worse one."""
     ridge = pull * problem.variances
+    lowest, idle = math.inf, 0
     while True:
         gradient = problem.gradient(point, pull)
         gap = 0.5 * float(np.sum(gradient**2 / problem.variances))
         if progress is not None:
             progress(problem.passes, gap / goal)
-        if gap <= goal:
+        value = problem.value(point, pull)
+        lowest, idle = (value, 0) if value < lowest else (lowest, idle + 1)
+        if gap <= goal or idle > PATIENCE:
             return point, gap
         better = _step(problem, point, pull, gradient, memory.direction(gradient, point.spread + ridge, pull))
         if better is None:

@@ -21,8 +21,8 @@ from understudy.schema import Schema
 Array = NDArray[np.float64]
 Question = tuple[Clique, tuple[AxisMap, ...]]
 
-NEAR = 1e-4
-"""The least variance a fit works with: to ask for more than a hundredth of a row is to ask for rounding errors."""
+NEAR = 1 / 12
+"""The least variance a fit works with: that of rounding to whole rows, which sampling does in any case."""
 
 
 @dataclass(frozen=True, eq=False)
