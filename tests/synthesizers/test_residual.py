@@ -50,7 +50,7 @@ def test_few_valued_columns_are_measured_by_residuals(tmp_path):
 def test_large_marginals_are_measured_as_they_are(tmp_path):
     schema, rows = chain((2, 2, 30, 30))
     release, _ = ran(tmp_path, Residual(limit=100_000), schema, rows)
-    assert all(m.plain for m in release.measurements if np.prod(schema.sizes(m.clique)) > 256)
+    assert all(m.plain for m in release.measurements if np.prod(schema.sizes(m.clique)) > 64)
 
 
 def plan(sizes, centred, *, neighbours=Neighbours.ADD_REMOVE, currency=Currency.GDP, order=2):

@@ -21,6 +21,10 @@ residual's sensitivity eats it up.) So marginals of more than `largest` cells ar
 same formula (it is (w·n)^(2/3) for them). The threshold with the smallest expected error is taken; sizes and weights decide it,
 no data.
 
+The formula speaks of unbiased estimates. A fit that knows counts are not negative removes much of the noise in empty cells,
+which helps marginals measured as they are more: expect about half of the gain, on the workload's own marginals, and less exact
+smaller ones.
+
 Why it is private: one request to the curator, priced question by question by the exact sensitivity of its integer map.
 """
 
@@ -66,7 +70,7 @@ class Residual(Synthesizer):
     name: ClassVar[str] = "residual"
     aware: ClassVar[Awareness] = Awareness(workload=True, data=False, budget=False, efficiency=True)
 
-    largest: int = 256
+    largest: int = 64
     absolute: bool = True
     limit: int = LIMIT
 
