@@ -27,7 +27,7 @@ from understudy.models.junction_tree import ROOT, JunctionTree, forecast
 from understudy.models.model import Arrays, Codes, Facts
 from understudy.models.parts import exactly, read_total
 from understudy.models.possible import impossible_masks
-from understudy.models.tree_sampling import complete_tree, sample_tree
+from understudy.models.tree_sampling import complete_tree, drawing_order, sample_tree
 from understudy.models.uniform import fill
 from understudy.schema import Schema
 
@@ -38,6 +38,10 @@ LIMIT = 1 << 24
 
 CHUNK = 1 << 20
 """Rows that are drawn together; more of them come in several chunks."""
+
+EXCHANGED_FROM, EXCHANGED_TO, EXCHANGED_CELLS, PARTNERS = 1000, 1 << 17, 1 << 20, 24
+"""From and up to how many rows, and up to how many cells of the tree, chance errors between far columns are lowered, and with how many
+partners for each."""
 
 NEVER = float(np.finfo(np.float64).min)
 """Stands for minus infinity in a file, where every number is finite."""
@@ -238,7 +242,23 @@ class TreeModel:
         return tuple(self.schema[name].name for name in clique)
 
     def _sampled(self, rows: int, rng: Generator) -> Codes:
-        return fill(self.schema, dict(sample_tree(self.beliefs, rows, rng, self._types)), rows, rng)
+        # Few rows hold no table of far columns to speak of; in many rows chance errors are small, and lowering them takes long.
+        worth = EXCHANGED_FROM <= rows <= EXCHANGED_TO and self.cells <= EXCHANGED_CELLS
+        far = self._far if worth else None
+        return fill(self.schema, dict(sample_tree(self.beliefs, rows, rng, self._types, far)), rows, rng)
+
+    @cached_property
+    def _far(self) -> dict[Clique, Array]:
+        """Shares of the pairs that no node holds, up to a number of partners for each column, as they are drawn."""
+        drawn = drawing_order(self.beliefs)
+        pairs = [
+            pair
+            for i, name in enumerate(drawn)
+            for pair in [(other, name) for other in drawn[:i] if self.beliefs.tree.home((other, name)) is None][
+                -PARTNERS:
+            ]
+        ]
+        return all_pairs(self.beliefs, pairs)
 
     @property
     def _types(self) -> dict[str, np.dtype[np.unsignedinteger]]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from understudy.measurements import Clique
 from understudy.models.beliefs import Array, Beliefs
+from understudy.models.exchange import exchanged
 from understudy.models.given import Given, group
 from understudy.models.junction_tree import ROOT
 
@@ -38,13 +39,26 @@ STRATA = 16
 
 
 def sample_tree(
-    beliefs: Beliefs, rows: int, rng: Generator, types: Mapping[str, np.dtype[np.unsignedinteger]]
+    beliefs: Beliefs,
+    rows: int,
+    rng: Generator,
+    types: Mapping[str, np.dtype[np.unsignedinteger]],
+    far: Mapping[Clique, Array] | None = None,
 ) -> dict[str, NDArray[np.unsignedinteger]]:
-    """Rows of all columns of the tree, in random order."""
+    """Rows of all columns of the tree, in random order.
+
+    `far` holds the shares of pairs that no node holds, in the order the columns are drawn (`drawing_order`): where it is given, chance
+    errors of those pairs are lowered by exchanges.
+    """
     codes: dict[str, NDArray[np.unsignedinteger]] = {}
     for node in beliefs.tree.order:
-        _extend(beliefs, node, codes, rows, rng, types)
+        _extend(beliefs, node, codes, rows, rng, types, far or {})
     return codes
+
+
+def drawing_order(beliefs: Beliefs) -> Clique:
+    """The order in which columns are drawn."""
+    return tuple(name for node in beliefs.tree.order for name in beliefs.new(node))
 
 
 def _extend(
@@ -54,6 +68,7 @@ def _extend(
     rows: int,
     rng: Generator,
     types: Mapping[str, np.dtype[np.unsignedinteger]],
+    far: Mapping[Clique, Array],
 ) -> None:
     """Draw a node's columns that are not there yet, one after the other, each given all that are."""
     names = beliefs.tree.nodes[node]
@@ -64,7 +79,13 @@ def _extend(
         table = beliefs.inside(node, (*known, name))
         size = beliefs.tree.sizes[name]
         members = _cells(codes, known, beliefs, rows)
-        codes[name] = _dealt(table.reshape(-1, size), members, rng, types[name])
+        column = _dealt(table.reshape(-1, size), members, rng, types[name])
+        others = {other: codes[other] for other in codes if (other, name) in far}
+        if others:
+            # Another random order than the one the codes were dealt in: there they rise.
+            order = _gathered(members, table.size // size, rng)
+            column = exchanged(column, others, {other: far[other, name] for other in others}, order, members, rng)
+        codes[name] = column
         known = (*known, name)
 
 
@@ -192,7 +213,7 @@ def _completed(
         below = [heard[child] for child in beliefs.tree.children[node] if child in heard]
         if below:
             _draw_jointly(beliefs, node, below, codes, left, rng, types)
-        _extend(beliefs, node, codes, left, rng, types)
+        _extend(beliefs, node, codes, left, rng, types, {})
     whole = {}
     for name, column in codes.items():
         whole[name] = np.zeros(rows, types[name])
