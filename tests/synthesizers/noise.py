@@ -23,11 +23,15 @@ def exact(schema: Schema, rows: Mapping[str, Sequence[object]], measurement: Mea
     return counts
 
 
-def honest(schema: Schema, rows: Mapping[str, Sequence[object]], found: Measurements, *, spare: bool = False) -> bool:
-    """Whether no answer would lose more than it paid for. `spare` plays the mutant that leaves empty cells without noise."""
+def honest(schema: Schema, rows: Mapping[str, Sequence[object]], found: Measurements, *, mutant: str = "") -> bool:
+    """Whether no answer would lose more than it paid for. Mutants: "spare" leaves empty cells without noise, "halve" halves all of it."""
     for m in found:
         counts = exact(schema, rows, m)
-        noise = np.where(counts == 0, 0, m.values - counts) if spare else m.values - counts
+        noise = m.values - counts
+        if mutant == "spare":
+            noise = np.where(counts == 0, 0, noise)
+        elif mutant == "halve":
+            noise = np.rint(noise / 2).astype(np.int64)
         if noise.size > 1 and recomputed(noise, m.law, l1=1, l2=1, cost=m.cost).violated:
             return False
     return True

@@ -78,7 +78,8 @@ def test_every_cell_is_noised_the_empty_ones_too(delta, open_curator):
     assert ("a", "b") in found
     assert Fraction(0) <= curator.left <= Fraction(1, 100)
     assert honest(schema, rows, found)
-    assert not honest(schema, rows, found, spare=True)
+    assert not honest(schema, rows, found, mutant="spare")
+    assert not honest(schema, rows, found, mutant="halve")
 
 
 def test_independence_is_judged_by_paid_one_ways_with_sensitivity_one(open_curator):
