@@ -137,4 +137,4 @@ def test_a_wide_table_takes_seconds():
     start = time.process_time()
     grown = grow(schema, wanted, 50_000, np.random.default_rng(0), Pace(iterations=100, patience=100))
     assert time.process_time() - start < 30
-    assert min(grown.errors) < 0.02
+    assert min(grown.errors) < grown.errors[0] / 4
