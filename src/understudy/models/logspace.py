@@ -76,10 +76,10 @@ def log_marginals(
     tree: JunctionTree, wanted: Mapping[Clique, int], potentials: Sequence[tuple[int, Clique, Array]]
 ) -> tuple[dict[Clique, Array], float]:
     """Marginals of some cliques, each in the node it is said to lie in, and log Z; -inf where no cell can be."""
-    beliefs = log_beliefs(tree, potentials)
-    if not beliefs:
+    if not tree.nodes:
         log_z = float(sum(float(values) for _, _, values in potentials))
         return {clique: np.ones(()) for clique in wanted}, log_z
+    beliefs = log_beliefs(tree, potentials)
     root = tree.nodes[tree.root]
     log_z = float(summed(beliefs[tree.root], root, ()))
     found = {}
