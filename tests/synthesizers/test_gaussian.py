@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthesizers.chains import MODES, chain, pair_error, prices_add_up, ran
+from synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
@@ -126,3 +126,7 @@ def test_weight_decides_what_is_held():
 def test_a_limit_of_nothing_is_refused():
     with pytest.raises(Refused, match="Nothing was spent"):
         Gaussian(limit=0)
+
+
+def test_the_noise_is_what_was_paid_for(tmp_path):
+    audited(tmp_path, Gaussian(), (6, 25, 30))

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from synthesizers.chains import MODES, chain, pair_error, prices_add_up, ran
+from synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Partition
@@ -171,3 +171,7 @@ def test_kruskal_is_a_maximum_spanning_tree(seed):
             other = [e for e in tree if e != out] + [into]
             if len(components(names, other)) == 1:
                 assert sum(weight[e] for e in other) <= best + 1e-12
+
+
+def test_the_noise_is_what_was_paid_for(tmp_path):
+    audited(tmp_path, MST(), (25, 30, 25))

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthesizers.chains import MODES, chain, pair_error, prices_add_up, ran
+from synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models.junction_tree import forecast
@@ -111,3 +111,7 @@ def test_the_penalty_is_the_noise_that_comes(delta, currency, tmp_path):
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(Refused, match="Nothing was spent"):
         MWEMPGM(**options)
+
+
+def test_the_noise_is_what_was_paid_for(tmp_path):
+    audited(tmp_path, MWEMPGM(rounds=2), (25, 30, 25))

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthesizers.chains import MODES, chain, pair_error, prices_add_up, ran
+from synthesizers.chains import MODES, audited, chain, lost, pair_error, prices_add_up, ran
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
@@ -106,3 +106,16 @@ def test_expected_variances_are_those_of_least_squares(tmp_path):
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(Refused, match="Nothing was spent"):
         Residual(**options)
+
+
+def test_the_noise_is_what_was_paid_for(tmp_path):
+    audited(tmp_path, Residual(), (6, 25, 30))
+
+
+def test_the_noise_of_residuals_is_what_was_paid_for(tmp_path):
+    """No cell of a centred table is exactly zero for being empty, so only halving shows."""
+    schema, rows = chain((12, 15), rows=300)
+    release, _ = ran(tmp_path, Residual(largest=1_000), schema, rows)
+    assert [m.values.size for m in release.measurements if not m.plain] == [12, 15, 180]
+    assert not lost(release, rows, Neighbours.ADD_REMOVE)
+    assert lost(release, rows, Neighbours.ADD_REMOVE, mutant="halve")
