@@ -26,6 +26,7 @@ def test_public_names():
         "from_parts",
         "Model",
         "MODELS",
+        "NetworkModel",
         "Portable",
         "ProductModel",
         "RowsModel",
