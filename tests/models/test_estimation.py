@@ -171,6 +171,15 @@ def test_structural_zeros_hold_in_the_model_and_in_every_row() -> None:
     assert not np.any((rows["b"] == 2) & (rows["c"] == 2))
 
 
+@pytest.mark.parametrize("clique", [("a",), ("a", "b"), ()])
+def test_a_schema_that_leaves_nothing_possible_is_refused(clique: Clique) -> None:
+    columns = tuple(Categorical(name=n, values=("x", "y"), nullable=False) for n in "ab")
+    schema = Schema(columns=columns, impossible=tuple(map(parse_predicate, ("a = 'x'", "a = 'y'"))))
+    looks = listed(measured((), 50), measured(clique, np.zeros(schema.sizes(clique))))
+    with pytest.raises(Refused, match="impossible"):
+        estimate(schema, looks).model.marginal(("a",))
+
+
 def test_progress_is_a_share_that_ends_at_one() -> None:
     schema = schema_of(4, 4, 4)
     table = world(4, (4, 4, 4), 3_000)

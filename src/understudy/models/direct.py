@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.consistency import project_simplex
 from understudy.models.residuals import Residuals
@@ -88,6 +89,9 @@ def direct_marginals(
     tables = {clique: pooled.marginal(clique) for clique in cliques}
     variances = {clique: _variance(pooled, clique) for clique in cliques}
     zeros = {clique: schema.zeros(clique) for clique in cliques}
+    for clique, mask in zeros.items():
+        if mask is not None and mask.all():
+            raise Refused(f"{', '.join(clique)}: everything is declared impossible. Loosen what the schema says of it")
     debts: dict[Clique, Array] = {clique: np.zeros_like(table) for clique, table in tables.items()}
     projected = tables
     for _ in range(SWEEPS):

@@ -157,8 +157,8 @@ class _Problem:
         )
 
     def value(self, point: _Point, pull: float) -> float:
-        ridge = 0.5 * pull * float(self.variances @ point.weights**2)
-        return self.total * point.log_z - float(self.answers @ point.weights) + ridge
+        ridge = 0.5 * pull * _dot(self.variances, point.weights**2)
+        return self.total * point.log_z - _dot(self.answers, point.weights) + ridge
 
     def gradient(self, point: _Point, pull: float) -> Array:
         return np.asarray(point.expected - self.answers + pull * self.variances * point.weights)
@@ -182,6 +182,21 @@ class _Problem:
         self.base = self.potentials(weights)
 
 
+# Products of vectors without BLAS: at this length its threads cost more than they bring, and on a busy machine they wait for each other.
+
+
+def _dot(one: Array, two: Array) -> float:
+    return float(np.einsum("i,i->", one, two))
+
+
+def _dots(rows: Array, vector: Array) -> Array:
+    return np.asarray(np.einsum("ij,j->i", rows, vector))
+
+
+def _mix(weights: Array, rows: Array) -> Array:
+    return np.asarray(np.einsum("i,ij->j", weights, rows))
+
+
 class _Memory:
     """The last steps and what they did to the expected answers: the ridge is added when asked, so they stay true when it changes."""
 
@@ -192,14 +207,14 @@ class _Memory:
         self.order: list[int] = []
 
     def add(self, step: Array, change: Array) -> None:
-        if not float(step @ change) > 0:
+        if not _dot(step, change) > 0:
             return
         size = len(self.steps)
         at = self.order.pop(0) if len(self.order) == size else len(self.order)
         self.order.append(at)
         self.steps[at], self.changes[at] = step, change
-        self.cross[at], self.cross[:, at] = self.changes @ step, self.steps @ change
-        self.ridges[at] = self.ridges[:, at] = self.steps @ (self.variances * step)
+        self.cross[at], self.cross[:, at] = _dots(self.changes, step), _dots(self.steps, change)
+        self.ridges[at] = self.ridges[:, at] = _dots(self.steps, self.variances * step)
 
     def direction(self, gradient: Array, curvature: Array, pull: float) -> Array:
         """Downhill: the two-loop recursion on the diagonal curvature, its loops written as two triangular systems."""
@@ -210,17 +225,17 @@ class _Memory:
         place = np.ix_(self.order, self.order)
         upper = np.triu(self.cross[place] + pull * self.ridges[place])
         own = np.diag(upper)
-        shares = solve_triangular(upper, (steps @ gradient)[self.order])
+        shares = solve_triangular(upper, _dots(steps, gradient)[self.order])
         back = np.zeros(n)
         back[self.order] = shares
-        turned = gradient - back @ changes - pull * self.variances * (back @ steps)
+        turned = gradient - _mix(back, changes) - pull * self.variances * _mix(back, steps)
         turned /= curvature
         last = self.order[-1]
         change = changes[last] + pull * self.variances * steps[last]
-        turned *= own[-1] / float(change @ (change / curvature))
-        met = changes @ turned + pull * (steps @ (self.variances * turned))
+        turned *= own[-1] / _dot(change, change / curvature)
+        met = _dots(changes, turned) + pull * _dots(steps, self.variances * turned)
         back[self.order] = solve_triangular(upper, own * shares - met[self.order], trans="T")
-        return -(turned + back @ steps)
+        return -(turned + _mix(back, steps))
 
 
 def _descend(
@@ -255,17 +270,17 @@ def _descend(
 
 def _step(problem: _Problem, point: _Point, pull: float, gradient: Array, direction: Array) -> _Point | None:
     """A point downhill, by backtracking to the minimum of the parabola; None where there is none to be told apart."""
-    slope = float(gradient @ direction)
+    slope = _dot(gradient, direction)
     value = problem.value(point, pull)
     # The value is a small difference of large sums: what rounding alone may change must not stop the way.
-    blur = 1e-14 * (abs(value) + float(np.abs(problem.answers) @ np.abs(point.weights)) + problem.total)
+    blur = 1e-14 * (abs(value) + _dot(np.abs(problem.answers), np.abs(point.weights)) + problem.total)
     length = 1.0
     while slope < 0 and length > 1e-9:
         trial = problem.at(point.weights + length * direction)
         if problem.value(trial, pull) <= value + STEEP * length * slope + blur:
             # Where values are blurred, only a smaller gradient along the way counts as progress.
-            along = float(problem.gradient(trial, pull) @ direction)
+            along = _dot(problem.gradient(trial, pull), direction)
             return trial if -slope * length > blur or abs(along) < 0.9 * abs(slope) else None
-        along = float(problem.gradient(trial, pull) @ direction)
+        along = _dot(problem.gradient(trial, pull), direction)
         length *= min(0.5, max(0.1, slope / (slope - along))) if along > slope else 0.1
     return None
