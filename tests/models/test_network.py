@@ -11,7 +11,7 @@ import pytest
 from models.build import listed, measured, schema_of, surprising
 from understudy.errors import Refused, ReleaseError
 from understudy.models import Conditional, network
-from understudy.models.network import NetworkModel, Node, elimination
+from understudy.models.network import NetworkModel, Node
 from understudy.schema import Boolean, Categorical, Schema, parse_predicate
 
 ADULTS = Schema(
@@ -184,7 +184,6 @@ def test_only_ancestors_are_summed_over():
     nodes = (Node("a", (), np.array([0.5, 0.5])), *(Node(n, ("a",), half) for n in list(schema)[1:]))
     model = NetworkModel(schema, 100.0, nodes)
     assert model.marginal(("b", "z"))[1, 1] == pytest.approx(50 * (0.25 + 0.64))
-    assert elimination([("a",), ("a", "b"), ("a", "z")], {"b", "z"}, {"a": 2, "b": 2, "z": 2}) == (["a"], 8)
 
 
 @pytest.mark.parametrize("bits", [24, 64])

@@ -12,7 +12,7 @@ partial rows exactly: a column that was summed out is drawn, last one first, fro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Clique, Measurements
 from understudy.models.consistency import clamp, project_simplex
+from understudy.models.factor import Factor, eliminate, elimination, margin, product
 from understudy.models.given import check_given
 from understudy.models.model import Arrays, Codes, Facts
 from understudy.models.parts import TOLERANCE, exactly, read_total
@@ -52,14 +53,6 @@ class Node:
     column: str
     parents: Clique
     shares: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Factor:
-    """A table over some columns, one axis each."""
-
-    scope: Clique
-    table: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +112,7 @@ class NetworkModel:
                 if column in nodes:
                     continue
                 parents = tuple(name for name in clique if name in nodes)
-                joint = _margin(Factor(clique, table), (*parents, column))
+                joint = margin(Factor(clique, table), (*parents, column))
                 nodes[column] = (
                     Node(column, parents, _conditional(schema, (*parents, column), joint))
                     if parents
@@ -142,7 +135,7 @@ class NetworkModel:
         if max(largest, math.prod(self.schema.sizes(clique))) > LARGEST:
             return self._counted(clique)
         _, left = eliminate(factors, order, self._sizes)
-        return _product(left, clique, self._sizes)
+        return product(left, clique, self._sizes)
 
     def follow(self, column: str, codes: Codes, rows: int, rng: Generator) -> NDArray[np.integer]:
         """One column for rows whose codes of its parents are there already."""
@@ -273,66 +266,6 @@ def shuffled_by_group(member: NDArray[np.int64], rng: Generator) -> NDArray[np.i
     keys.sort()
     keys &= (1 << low) - 1
     return keys
-
-
-def elimination(
-    scopes: Iterable[Clique], kept: set[str] | frozenset[str], sizes: Mapping[str, int]
-) -> tuple[list[str], int]:
-    """The order in which to sum out all columns but those `kept`, always the one with the smallest table; and the largest of these tables.
-
-    >>> elimination([("a",), ("a", "b"), ("b", "c")], {"c"}, {"a": 2, "b": 3, "c": 4})
-    (['a', 'b'], 12)
-    """
-    open_scopes = [frozenset(scope) for scope in scopes]
-    gone = sorted(frozenset().union(*open_scopes) - kept)
-    order: list[str] = []
-    largest = 0
-    while gone:
-        tables = {name: frozenset().union(*(s for s in open_scopes if name in s)) for name in gone}
-        cost = {name: math.prod(sizes[n] for n in table) for name, table in tables.items()}
-        first = min(gone, key=cost.__getitem__)
-        largest = max(largest, cost[first])
-        open_scopes = [s for s in open_scopes if first not in s] + [tables[first] - {first}]
-        order.append(first)
-        gone.remove(first)
-    return order, largest
-
-
-def eliminate(
-    factors: Sequence[Factor], order: Iterable[str], sizes: Mapping[str, int]
-) -> tuple[list[Factor], list[Factor]]:
-    """Sum columns out in an order. The table each was summed out of (its own axis last), and the factors that are left.
-
-    >>> kept, left = eliminate([Factor(("a",), np.array([0.5, 0.5])), Factor(("a", "b"), np.eye(2))], ["a"], {"a": 2, "b": 2})
-    >>> kept[0].scope, left[0].scope, left[0].table.tolist()
-    (('b', 'a'), ('b',), [0.5, 0.5])
-    """
-    left = list(factors)
-    kept = []
-    for name in order:
-        near = [f for f in left if name in f.scope]
-        others = tuple(dict.fromkeys(n for f in near for n in f.scope if n != name))
-        joint = Factor((*others, name), _product(near, (*others, name), sizes))
-        kept.append(joint)
-        left = [f for f in left if name not in f.scope] + [Factor(others, joint.table.sum(axis=-1))]
-    return kept, left
-
-
-def _product(factors: Iterable[Factor], scope: Clique, sizes: Mapping[str, int]) -> Array:
-    """The product of factors over a scope that holds all of theirs."""
-    result = np.ones([sizes[name] for name in scope])
-    for factor in factors:
-        axes = [factor.scope.index(name) for name in scope if name in factor.scope]
-        shape = [sizes[name] if name in factor.scope else 1 for name in scope]
-        result *= factor.table.transpose(axes).reshape(shape)
-    return result
-
-
-def _margin(factor: Factor, clique: Clique) -> Array:
-    """A factor summed over all columns but a clique's, in the clique's order."""
-    rest = tuple(i for i, name in enumerate(factor.scope) if name not in clique)
-    kept = [name for name in factor.scope if name in clique]
-    return np.asarray(factor.table.sum(axis=rest).transpose([kept.index(name) for name in clique]))
 
 
 def _counts(schema: Schema, clique: Clique, values: Array, total: float, *, clip: bool) -> Array:
