@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from models.build import listed, measured, schema_of
@@ -19,6 +20,7 @@ from understudy.schema import Integer, Schema
 from understudy.synthesizers import Workload, silent
 from understudy.synthesizers.aim import AIM, Pool, unit_noise
 from understudy.synthesizers.base import Curator
+from understudy.workflow.run import synthesize
 
 RNG = np.random.default_rng(0)
 
@@ -203,6 +205,30 @@ def test_wide_tables_are_no_trouble(open_curator):
     curator, found = run(open_curator, aim, table=(schema, rows), epsilon=3)
     assert curator.left < Fraction(1, 1000)
     assert aim.estimate(schema, found, RNG).cells <= 5_000
+
+
+@pytest.mark.parametrize("method", ["aim", "privmrf"])
+@pytest.mark.parametrize("currency", ["pure", "gdp", "zcdp"])
+def test_whole_runs_in_every_currency(currency, method, tmp_path):
+    """The release stands for what was asked, nearly all of it spent, and its rows follow the chain."""
+    schema, rows = chained(3, rows=2000)
+    release = synthesize(
+        pa.table(rows), schema, epsilon=4, delta="1e-6", synthesizer=method, currency=currency, ledger=tmp_path / "book"
+    )
+    assert release.guarantee.epsilon == 4
+    assert release.synthesizer == method
+    pair = release.model.marginal(("a", "b"))
+    assert np.trace(pair) > 0.7 * pair.sum()
+
+
+def test_batches(open_curator):
+    """Four choices by the same estimates, then one fit; never a marginal twice in a batch."""
+    curator, _ = run(open_curator, AIM(picks=4), epsilon=4, order=2)
+    batches = [curator.chosen[i : i + 4] for i in range(0, len(curator.chosen), 4)]
+    assert len(batches) >= 2
+    for batch in batches[:-1]:
+        assert len({asked["picked"] for asked in batch}) == 4
+        assert all(batch[0]["among"][r] is asked["among"][r] for asked in batch for r in asked["among"])
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ class AIM(Synthesizer):
     """Adaptive: measures what the model serves worst, weighted by the workload.
 
     `rounds` per column, `selection` the part of each that choosing takes; the model has at most `cells` cells and a marginal `largest`.
-    `picks` marginals are measured between two fits (by default one for every ten columns), out of `candidates` at most.
+    `picks` marginals are measured between two fits (by default 1, from 24 columns on (columns / 12)²), out of `candidates` at most.
     """
 
     name: ClassVar[str] = "aim"
@@ -88,7 +88,7 @@ class AIM(Synthesizer):
         found += first
         unit = unit_noise(first, 1 - curator.left, power)
         state = estimate(schema, found, tolerance=LOOSE)
-        picks = self.picks or max(1, len(schema) // 10)
+        picks = self.picks or max(1, len(schema) // 12) ** 2
         last = False
         while not last:
             now = max(1, min(picks, int(curator.left / share)))
