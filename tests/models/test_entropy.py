@@ -16,7 +16,7 @@ from tests.models.test_residuals import query
 
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Partition
 from understudy.models.calibration import Calibration
-from understudy.models.entropy import Fit, fit
+from understudy.models.entropy import Fit, _Memory, fit
 from understudy.models.junction_tree import JunctionTree
 from understudy.models.logspace import aligned
 from understudy.models.terms import Term
@@ -167,12 +167,11 @@ FITTED = (
 TRUE = ([[156, 65, 316], [158, 282, 23]], [[159, 155], [288, 59], [336, 3]])
 
 
-def panel(shrinkage: float) -> tuple[Fit, tuple[Array, Array]]:
+def panel(shrinkage: float, *, clipped: bool = False) -> tuple[Fit, tuple[Array, Array]]:
     sizes = {"sex": 2, "labforce": 3, "school": 2}
     cliques: list[Clique] = [("sex", "labforce"), ("labforce", "school")]
-    terms = [
-        Term(c, tuple(Identity(sizes[n]) for n in c), np.array(y), 900.0) for c, y in zip(cliques, NOISY, strict=True)
-    ]
+    answers = [np.maximum(y, 0.0) if clipped else np.array(y) for y in NOISY]
+    terms = [Term(c, tuple(Identity(sizes[n]) for n in c), y, 900.0) for c, y in zip(cliques, answers, strict=True)]
     oracle = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
     found = fit(oracle, terms, 982.372, base={}, shrinkage=shrinkage, tolerance=1e-10)
     marginals, _ = oracle.run(found.potentials)
@@ -193,6 +192,36 @@ def test_the_panel_is_closer_to_the_truth_after_fitting() -> None:
     after = [float(np.abs(np.array(t) - y).sum()) for t, y in zip(TRUE, tables, strict=True)]
     assert apart == pytest.approx([250.776, 294.723], abs=1e-9)
     assert after == pytest.approx([213.442, 272.088], abs=0.005)
+
+
+def test_clipping_the_answers_first_would_miss_the_panel() -> None:
+    """The panel has teeth: negative answers carry information, and the published fit used it."""
+    _, tables = panel(0, clipped=True)
+    assert max(np.abs(ours - np.array(theirs)).max() for ours, theirs in zip(tables, FITTED, strict=True)) > 1
+
+
+def test_the_direction_is_that_of_the_textbook_loops() -> None:
+    """Nocedal and Wright, algorithm 7.4, with the ridge added to every change, also after the oldest pairs were dropped."""
+    rng = np.random.default_rng(2)
+    n, size, pull = 12, 5, 0.7
+    variances = rng.uniform(1, 3, n)
+    shape = rng.normal(size=(n, n))
+    hessian = shape @ shape.T
+    memory, pairs = _Memory(size, variances), []
+    for _ in range(8):
+        step = rng.normal(size=n)
+        memory.add(step, hessian @ step)
+        pairs.append((step, hessian @ step + pull * variances * step))
+    gradient, curvature = rng.normal(size=n), rng.uniform(1, 2, n)
+    turned, used = gradient.copy(), []
+    for step, change in reversed(pairs[-size:]):
+        used.append(step @ turned / (step @ change))
+        turned -= used[-1] * change
+    step, change = pairs[-1]
+    turned *= (step @ change) / (change @ (change / curvature)) / curvature
+    for (step, change), share in zip(pairs[-size:], reversed(used), strict=True):
+        turned += step * (share - change @ turned / (step @ change))
+    assert memory.direction(gradient, curvature, pull) == pytest.approx(-turned)
 
 
 def test_a_warm_start_needs_fewer_passes_and_ends_at_the_same_model() -> None:
