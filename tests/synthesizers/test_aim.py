@@ -137,10 +137,13 @@ def test_a_marginal_that_noise_would_drown_is_not_asked_about(open_curator):
 
 def test_the_model_stays_within_its_size(open_curator):
     limit = 150
-    schema, _ = chained(8)
-    _, found = run(open_curator, AIM(cells=limit, picks=2), epsilon=20, table=chained(8))
+    schema, rows = chained(8)
+    curator = open_curator(schema, rows, epsilon=Fraction(20), delta=Fraction("1e-6"), neighbours=Neighbours.ADD_REMOVE)
+    said = []
+    found = AIM(cells=limit, picks=2).measure(curator, Workload.of_order(schema), lambda stage, _: said.append(stage))
     sizes = dict.fromkeys(schema, 3)
     assert forecast([m.clique for m in found if m.clique], sizes) <= limit
+    assert said[-1].startswith("left out, beyond 150 cells: ")
     assert any(len(m.clique) > 1 for m in found)
 
 

@@ -42,6 +42,7 @@ from understudy.models.tree import TreeModel
 from understudy.models.variance import noise_variance
 from understudy.schema import Schema
 from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.sizes import spelled
 
 LOOSE = 1e-2
 """How far a fit between two rounds goes: its gap as a share of the loss that noise alone leaves."""
@@ -96,18 +97,23 @@ class AIM(Synthesizer):
             part = curator.left / now if last else share
             noise = unit * float(part * (1 - self.selection)) ** -power
             room = self.cells * float(1 - curator.left + now * part)
-            model = state.model
-            estimates = _estimates(model, pool.candidates(model, room=room, noise=noise, most=self.candidates))
+            candidates = pool.candidates(state.model, room=room, noise=noise, most=self.candidates)
+            estimates = _estimates(state.model, candidates)
             bought = self._round(curator, pool, estimates, part=part, noise=noise, picks=now, room=room, last=last)
             found += bought
             state = estimate(schema, found, warm=state, tolerance=LOOSE, limit_cells=self._limit)
             progress("measuring", float(1 - curator.left))
             settled = [
-                np.abs(state.model.marginal(m.clique) - model.marginal(m.clique)).sum() <= noise * m.values.size
+                np.abs(state.model.marginal(m.clique) - estimates[m.clique]).sum() <= noise * m.values.size
                 for m in bought
             ]
             if 2 * sum(settled) >= len(settled):
                 share *= round(2 ** (1 / power))  # half the noise
+        tree = state.model.beliefs.tree
+        apart = [r for r in pool.weights if len(r) == 2 and tree.home(r) is None]
+        beyond = set(apart) - set(pool.fitting(apart, self.cells))
+        if beyond:
+            progress(f"left out, beyond {self.cells:,} cells: {spelled(sorted(beyond))}", 0.0)
         return found
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002

@@ -35,6 +35,7 @@ from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.aim import LOOSE, noise_power, one_ways, unit_noise
 from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.sizes import spelled
 
 ORDER = 4
 """Columns of the largest candidate."""
@@ -102,6 +103,9 @@ class PrivMRF(Synthesizer):
         scores = {pair: score for pair, score in scores.items() if _size(pair, sizes) <= useful}
         nodes = graph(scores, sizes, noise=noise, cells=self.cells)
         candidates = inside(nodes, sizes, largest=useful)
+        beyond = [p for p in scores if scores[p] > 0 and not any(set(p) <= set(node) for node in nodes)]
+        if beyond:
+            progress(f"left out, beyond {self.cells:,} cells: {spelled(beyond)}", 0.0)
         if not candidates:  # nothing is worth its noise: what is left sharpens the columns
             return found + curator.measure(singles, share=curator.left, weights=weights)
         chosen = holding(candidates, scores, sizes, noise=noise)
