@@ -52,18 +52,15 @@ def exchanged(
         return codes
     width = next(iter(expected.values())).shape[1]
     lengths = [expected[name].size for name in others]
-    starts = np.cumsum(lengths) - lengths
-    # For every row and other column the first cell of its row of that table; all tables lie end to end.
-    base = np.stack(
-        [
-            column.astype(np.int32) * np.int32(width) + np.int32(s)
-            for column, s in zip(others.values(), starts, strict=True)
-        ],
-        axis=1,
-    )
+    starts = (np.cumsum(lengths) - lengths).astype(np.int32)
+    columns = list(others.values())
     mine = codes.astype(np.int32)
     goal = rows * np.concatenate([expected[name].ravel() for name in others])
-    excess = np.bincount((base + mine[:, None]).ravel(), minlength=goal.size) - goal
+    found = [
+        np.bincount(column.astype(np.int32) * np.int32(width) + mine, minlength=length)
+        for column, length in zip(columns, lengths, strict=True)
+    ]
+    excess = np.concatenate(found) - goal
     counted = goal >= LEAST
     groups = members[order]
     for _ in range(ROUNDS):
@@ -71,9 +68,12 @@ def exchanged(
         here, there = order[here], order[there]
         differ = mine[here] != mine[there]
         here, there = here[differ], there[differ]
-        if not here.size:
-            continue
-        _carry_out(mine, base, excess, counted, here, there)
+        if here.size:
+            # For both rows and every other column the first cell of its line of that table; all tables lie end to end.
+            a, b = (
+                np.stack([column[at] for column in columns], axis=1) * np.int32(width) + starts for at in (here, there)
+            )
+            _carry_out(mine, excess, counted, (here, a), (there, b))
     return mine.astype(codes.dtype)
 
 
@@ -92,18 +92,17 @@ def _proposed(groups: NDArray[np.int64], proposals: int, rng: Generator) -> tupl
 
 def _carry_out(
     mine: NDArray[np.int32],
-    base: NDArray[np.int32],
     excess: Array,
     counted: NDArray[np.bool_],
-    here: NDArray[np.int64],
-    there: NDArray[np.int64],
+    one: tuple[NDArray[np.int64], NDArray[np.int32]],
+    another: tuple[NDArray[np.int64], NDArray[np.int32]],
 ) -> None:
     """Exchange between those pairs of rows where that brings tables nearest to their goals."""
     # What one row fewer does to the distance of a cell from its goal, and what one more does.
     distance = np.abs(excess)
     down = np.where(counted, np.abs(excess - 1) - distance, 0).astype(np.float32)
     up = np.where(counted, np.abs(excess + 1) - distance, 0).astype(np.float32)
-    a, b = base[here], base[there]
+    (here, a), (there, b) = one, another
     x, y = mine[here, None], mine[there, None]
     change = (down[a + x] + up[a + y] + down[b + y] + up[b + x]) * (a != b)
     gain = change.sum(axis=1)
