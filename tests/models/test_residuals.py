@@ -58,7 +58,7 @@ def worlds(draw: st.DrawFn, *, coarse: bool = True) -> tuple[Schema, list[Measur
         maps: list[AxisMap] = []
         for n in schema.sizes(clique):
             kinds = ["plain", "plain", "centred"] if n > 1 else ["plain"]
-            kind = draw(st.sampled_from(["bins", *kinds] if coarse and len(clique) == 1 and n > 1 else kinds))
+            kind = draw(st.sampled_from(["bins", *kinds] if coarse and len(clique) == 1 else kinds))
             bins = sorted(draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n)))
             ranks = {b: i for i, b in enumerate(sorted(set(bins)))}
             maps.append(
@@ -151,6 +151,15 @@ def test_bins_measured_with_another_column_still_count_towards_that_column() -> 
     pooled = Residuals.of(schema, listed(coarse))
     assert pooled.marginal(("b",)).tolist() == [12.0, 14.0]
     assert pooled.variance(("b",)) == pytest.approx(2 * cell_variance(coarse))
+    assert not pooled.known(("a",))
+
+
+def test_one_bin_that_holds_everything_is_a_look_at_the_total() -> None:
+    whole = measured(("a",), [30], scale=2, maps=(Partition((0, 0, 0)),))
+    pooled = Residuals.of(schema_of(3), listed(whole))
+    assert pooled.total == pytest.approx(30)
+    assert pooled.total_variance == pytest.approx(cell_variance(whole))
+    assert pooled.marginal(("a",)) == pytest.approx([10, 10, 10])
     assert not pooled.known(("a",))
 
 

@@ -37,7 +37,7 @@ from understudy.schema import Schema
 Piece = tuple[Clique, NDArray[np.float64], float]
 
 FLAT = 1e-10
-"""A direction with this share of the strongest precision was not measured."""
+"""A direction with this share of all precision was not measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +191,7 @@ class _System:
         centre = np.eye(n) - 1 / n
         own = 0.0 if part is None else part.precision
         hessian, tie, pull = own * centre, np.zeros(n), np.zeros(n) if part is None else own * part.values
-        precision, total_pull = 0.0, 0.0
+        precision, total_pull, scale = 0.0, 0.0, 0.0
         for m in looks:
             bins, weight = m.maps[0].matrix().astype(np.float64), 1 / cell_variance(m)
             seen, even = bins @ centre, bins.sum(axis=1) / n
@@ -199,8 +199,9 @@ class _System:
             tie = tie + weight * seen.T @ even
             pull = pull + weight * seen.T @ m.values
             precision += weight * float(even @ even)
+            scale += weight * float((bins**2).sum())
             total_pull += weight * float(even @ m.values)
-        inverse, unseen = _inverse(hessian, exact=own > 0)
+        inverse, unseen = _inverse(hessian, None if own > 0 else scale)
         return cls(
             inverse @ pull,
             -inverse @ tie,
@@ -213,16 +214,21 @@ class _System:
         return Column(self.values + self.slope * total, self.slope, self.variance)
 
 
-def _inverse(hessian: NDArray[np.float64], *, exact: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The inverse among centred vectors, and the cells that a direction nothing was measured of touches."""
+def _inverse(hessian: NDArray[np.float64], scale: float | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The inverse among centred vectors, and the cells that a direction nothing was measured of touches.
+
+    Every direction was measured if `scale` is None; else it is the precision against which one counts as not measured.
+    """
     n = len(hessian)
-    if exact:
+    if n == 1:  # one code has nothing to differ from
+        return np.zeros((1, 1)), np.zeros(1, bool)
+    if scale is None:
         # The constant direction is no part of it; giving it the mean precision leaves the inverse of the rest as it is.
         level = float(np.trace(hessian)) / n
         inverse = cho_solve(cho_factor(hessian + level / n), np.eye(n) - 1 / n)
         return np.asarray((inverse + inverse.T) / 2, np.float64), np.zeros(n, bool)
     size, basis = np.linalg.eigh(hessian)
-    seen = size > FLAT * max(float(size[-1]), 0.0)
+    seen = size > FLAT * scale
     touched = 1 - 1 / n - (basis[:, seen] ** 2).sum(axis=1) > 1e-9
     return np.asarray((basis[:, seen] / size[seen]) @ basis[:, seen].T, np.float64), touched
 
