@@ -88,21 +88,23 @@ def lower_bound(here: Floats, there: Floats, bound: Bound, alpha: float = ALPHA,
     return max(0.0, float(bounds(here[cuts[0] :], there[cuts[1] :], np.array([chosen]))[0]))
 
 
-def gdp(here: Floats, there: Floats, claim: float, *, at: float | None = None) -> Audit:
+def gdp(here: Floats, there: Floats, claim: float, *, at: float | None = None, alpha: float = ALPHA) -> Audit:
     """μ."""
-    return Audit(lower_bound(here, there, lambda p, m: special.ndtri(1 - p) - special.ndtri(m), at=at), claim)
+    return Audit(lower_bound(here, there, lambda p, m: special.ndtri(1 - p) - special.ndtri(m), alpha, at=at), claim)
 
 
-def pure(here: Floats, there: Floats, claim: float, *, delta: float = 0.0, at: float | None = None) -> Audit:
+def pure(
+    here: Floats, there: Floats, claim: float, *, delta: float = 0.0, at: float | None = None, alpha: float = ALPHA
+) -> Audit:
     """ε at a δ."""
 
     def bound(p: Floats, m: Floats) -> Floats:
         return np.maximum(np.log(np.maximum(1 - delta - p, 0) / m), np.log(np.maximum(1 - delta - m, 0) / p))
 
-    return Audit(lower_bound(here, there, bound, at=at), claim)
+    return Audit(lower_bound(here, there, bound, alpha, at=at), claim)
 
 
-def zcdp(here: Floats, there: Floats, claim: float, *, at: float | None = None) -> Audit:
+def zcdp(here: Floats, there: Floats, claim: float, *, at: float | None = None, alpha: float = ALPHA) -> Audit:
     """ρ."""
 
     def divergence(p: Floats, q: Floats) -> Floats:
@@ -114,7 +116,7 @@ def zcdp(here: Floats, there: Floats, claim: float, *, at: float | None = None) 
     def bound(p: Floats, m: Floats) -> Floats:
         return np.maximum(divergence(1 - m, p), divergence(1 - p, m))
 
-    return Audit(lower_bound(here, there, bound, at=at), claim)
+    return Audit(lower_bound(here, there, bound, alpha, at=at), claim)
 
 
 def delta_of(shown: int, trials: int, claim: float, alpha: float = ALPHA) -> Audit:
@@ -123,25 +125,25 @@ def delta_of(shown: int, trials: int, claim: float, alpha: float = ALPHA) -> Aud
     return Audit(below, claim)
 
 
-def audited(here: Floats, there: Floats, cost: Cost, *, at: float | None = None) -> Audit:
+def audited(here: Floats, there: Floats, cost: Cost, *, at: float | None = None, alpha: float = ALPHA) -> Audit:
     """The audit in the currency of a claimed cost."""
     match cost.currency:
         case Currency.GDP:
-            return gdp(here, there, sqrt(cost.amount), at=at)
+            return gdp(here, there, sqrt(cost.amount), at=at, alpha=alpha)
         case Currency.PURE:
-            return pure(here, there, float(cost.amount), delta=float(cost.delta), at=at)
+            return pure(here, there, float(cost.amount), delta=float(cost.delta), at=at, alpha=alpha)
         case Currency.ZCDP:
-            return zcdp(here, there, float(cost.amount), at=at)
+            return zcdp(here, there, float(cost.amount), at=at, alpha=alpha)
 
 
-def seen(here: Floats, there: Floats, cost: Cost, *, at: float | None = None) -> float:
+def seen(here: Floats, there: Floats, cost: Cost, *, at: float | None = None, alpha: float = ALPHA) -> float:
     """How much of the claim an audit sees.
 
     A test with two outcomes sees only part of a ρ, so there it is the μ of Gaussian noise with that ρ.
     """
     if cost.currency is Currency.ZCDP:
-        return gdp(here, there, sqrt(2 * cost.amount), at=at).share
-    return audited(here, there, cost, at=at).share
+        return gdp(here, there, sqrt(2 * cost.amount), at=at, alpha=alpha).share
+    return audited(here, there, cost, at=at, alpha=alpha).share
 
 
 def by_outcome(here: Sequence[object], there: Sequence[object]) -> tuple[Floats, Floats]:

@@ -98,7 +98,7 @@ def marginals() -> list[Case]:
     for name, maps in MAPS.items():
         for relation in Neighbours:
             for currency in Currency if name == "counts" else (GDP,):
-                ask, effort = marginal(("colour", "smoker"), maps), 1.0 if name == "counts" else 0.8
+                ask, effort = marginal(("colour", "smoker"), maps), 1.5 if currency is PURE else 1.0
                 pair = worst_pair(ask, relation, currency)
                 found.append(Case(f"marginal, {name}", ask, COLOURS, *pair, relation, currency, effort=effort))
     return found
@@ -138,7 +138,7 @@ EDGES = tuple(range(65))
 CASES = [
     *marginals(),
     *(Case("total", marginal(()), COLOURS, [FIRST], [FIRST, LAST], ADD_REMOVE, c) for c in Currency),
-    *(Case("sum", whole(total, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE, c) for c in (PURE, GDP)),
+    *(Case("sum", whole(total, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE, c, effort=1.5) for c in (PURE, GDP)),
     Case("sum", whole(total, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE),
     Case("sum, clipped", whole(total, "x"), NUMBERS, x(3), x(3, 10**9), ADD_REMOVE),
     Case("mean", whole(mean, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE),
@@ -155,7 +155,7 @@ CASES = [
         x(3),
         x(3, 900),
         ADD_REMOVE,
-        effort=0.8,
+        effort=1.2,
     ),
     Case(
         "bounds, magnitudes",
@@ -164,12 +164,15 @@ CASES = [
         x(3, -3),
         x(3, 900),
         REPLACE,
-        effort=0.8,
+        effort=1.2,
     ),
     Case("bounds, pieces", whole(_histogram, column="x", edges=EDGES), OPEN, x(3), x(3, 9), ADD_REMOVE),
-    Case("bounds, pieces", whole(_histogram, column="x", edges=EDGES), OPEN, x(3, 3), x(3, 9), REPLACE),
-    *(Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [], [BALLOT], ADD_REMOVE, c) for c in (PURE, GDP)),
-    Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [BALLOT], [OTHER], REPLACE),
+    Case("bounds, pieces", whole(_histogram, column="x", edges=EDGES), OPEN, x(3, 3), x(3, 9), REPLACE, effort=1.5),
+    *(
+        Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [], [BALLOT], ADD_REMOVE, c, effort=3)
+        for c in (PURE, GDP)
+    ),
+    Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [BALLOT], [OTHER], REPLACE, effort=1.5),
 ]
 """Every mechanism that adds noise to integers, both relations."""
 
@@ -182,7 +185,7 @@ PERFORMANCES = [
         there,
         relation,
         currency,
-        effort=4 if (name, currency) == ("independent", PURE) else 1.5,
+        effort=4 if name == "independent" else 1.5,
     )
     for name in ("independent", "histogram")
     for relation, here, there in ((ADD_REMOVE, [FIRST], [FIRST, LAST]), (REPLACE, [FIRST, FIRST], [FIRST, LAST]))

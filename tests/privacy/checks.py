@@ -33,6 +33,9 @@ from understudy.schema import Boolean, Categorical, Schema
 AMOUNT = {PURE: Fraction(4), GDP: Fraction(393, 1000) * 16}
 """What a choice at ε = 4 costs."""
 
+POWER = 1e-3
+"""Level of the bounds that show how much an audit sees. Only whether it sees enough hangs on it; a breach is judged at ALPHA."""
+
 PAIRED = Schema(columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False)))
 NEITHER, BOTH = {"a": False, "b": False}, {"a": True, "b": True}
 PLACES = Schema(columns=(Categorical(name="place"),))
@@ -43,13 +46,13 @@ def cut(cost: Cost) -> float:
     return 0.999 * float(cost.amount) if cost.currency is PURE else 0.0
 
 
-def check_case(case: Case, times: int = 10_000, *, tight: float = 0.8) -> None:
+def check_case(case: Case, times: int, *, tight: float = 0.8, alpha: float = POWER) -> None:
     """An answer tells no more than its price, and nearly as much where the price is tight."""
     options = {"times": int(times * case.effort), **case.options}
     here, there, cost = additive(case.ask, case.here, case.there, case.schema, **options)
     assert not audited(here, there, cost, at=cut(cost)).violated
     if case.tight:
-        assert seen(here, there, cost, at=cut(cost)) > tight
+        assert seen(here, there, cost, at=cut(cost), alpha=alpha) > tight
 
 
 def named(name: str, relation: Neighbours = ADD_REMOVE, currency: Currency = GDP) -> Case:
@@ -117,12 +120,14 @@ def chosen(relation: Neighbours, currency: Currency, *, at: float, times: int) -
     return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
 
 
-def check_outcomes(mechanism: Callable[..., tuple], relation: Neighbours, currency: Currency, times: int) -> None:
+def check_outcomes(
+    mechanism: Callable[..., tuple], relation: Neighbours, currency: Currency, times: int, *, tight: float = 0.8
+) -> None:
     """A choice tells no more than its price, and nearly as much."""
     here, there, cost = mechanism(relation, currency, at=-3.0 if currency is PURE else 0.0, times=times)
     audit = audited(here, there, cost, at=0.5)
     assert not audit.violated
-    assert audit.share > 0.8
+    assert audit.share > tight
 
 
 def check_new_label(times: int = 10_000) -> None:

@@ -33,7 +33,7 @@ def cell(column: str, text: str) -> list[str]:
 
 
 CATEGORIES = [
-    "Z", "é", "🦄", "x, y", 'say "hi"', "x" * 5000, " F", "f", "NULL", "other", "elsewhere", "=1+1", "-1", "‮F", "two\nlines",
+    "Z", "é", "🦄", "x, y", 'say "hi"', "x" * 5000, " F", "f", "NULL", "other", "elsewhere", "=1+1", "-1", "‮F", "two\u2028lines",
     "F" * 64,
 ]  # fmt: skip
 NUMBERS = [
@@ -94,6 +94,9 @@ def pairs() -> list[Pair]:
         note("ragged", text, ("sex", "age"))
     for text in QUOTED:
         note("quoted", text, ("sex", "city"))
+    shut = [*ROWS, [*PLAIN[:-1], 'he said"'], OTHER, [*PLAIN[:-1], '"came by bus"']]
+    for text in (b'9,F,Oslo,42,71.5,1980-05-05,,,true,"she', b'"9,F,Oslo', b'9,"F,Oslo', b'9,F,"', b'9,F,Oslo,"""'):
+        note("stray", text, ("sex", "city"), shut)
     for row in (PLAIN, OTHER, cell("sex", "Z"), cell("age", "9" * 30), cell("born", ""), b"", b'"', b"9"):
         note("empty", row, ("sex", "age"), [])
         note("single", row, ("sex", "age"), [PLAIN])

@@ -111,7 +111,7 @@ def noise_is_seeded(patch: Patch) -> None:
 def plain_counts() -> None:
     ask = checks.named("marginal, counts").ask
     for relation in Neighbours:
-        checks.check_case(Case("counts", ask, COLOURS, *worst_pair(ask, relation, GDP), relation), 4000, tight=0.7)
+        checks.check_case(Case("counts", ask, COLOURS, *worst_pair(ask, relation, GDP), relation), 4000, tight=0.6)
 
 
 @mutant(plain_counts)
@@ -133,13 +133,13 @@ def replacing_is_priced_like_adding(patch: Patch) -> None:
     patch.setattr(understudy.curator.marginals, "_sensitivity", wrong)
 
 
-@mutant(lambda: checks.check_case(checks.named("marginal, centred"), 3000, tight=0.7))
+@mutant(lambda: checks.check_case(checks.named("marginal, centred"), 3000, tight=0.6))
 def maps_are_priced_like_counts(patch: Patch) -> None:
     one = Sensitivity(Fraction(1), Fraction(1))
     patch.setattr(understudy.curator.marginals, "_sensitivity", lambda *args: one)
 
 
-@mutant(lambda: checks.check_case(checks.named("sum, clipped"), 3000, tight=0.7))
+@mutant(lambda: checks.check_case(checks.named("sum, clipped"), 3000, tight=0.6))
 def sums_are_not_clipped(patch: Patch) -> None:
     original = Remembered.__getattr__
 
@@ -150,13 +150,13 @@ def sums_are_not_clipped(patch: Patch) -> None:
     patch.setattr(Remembered, "__getattr__", unclipped)
 
 
-@mutant(lambda: checks.check_case(checks.named("errors", REPLACE), 4000, tight=0.7))
+@mutant(lambda: checks.check_case(checks.named("errors", REPLACE), 4000, tight=0.6))
 def scores_move_as_if_a_row_were_added(patch: Patch) -> None:
     scores = understudy.curator.choice.SCORES
     patch.setitem(scores, "l1", replace(scores["l1"], replace=scores["l1"].add_remove))
 
 
-@mutant(lambda: checks.check_case(checks.named("vote"), 4000, tight=0.7))
+@mutant(lambda: checks.check_case(checks.named("vote"), 4000, tight=0.6))
 def a_row_votes_in_one_column_only(patch: Patch) -> None:
     import understudy.curator.vote as vote
 
@@ -169,7 +169,7 @@ def a_row_votes_in_one_column_only(patch: Patch) -> None:
     patch.setattr(vote, "price", one)
 
 
-@mutant(lambda: checks.check_outcomes(checks.chosen, REPLACE, GDP, 3000))
+@mutant(lambda: checks.check_outcomes(checks.chosen, REPLACE, GDP, 3000, tight=0.6))
 def the_exponential_mechanism_forgets_its_factor_two(patch: Patch) -> None:
     original = understudy.curator.choice.exponential
     patch.setattr(
@@ -212,7 +212,7 @@ def two_cliques() -> None:
             room, COLOURS, [("colour",), ("smoker",)], amount=room.till.left / 3
         )
 
-    checks.check_case(Case("two", ask, COLOURS, PEOPLE[:1], PEOPLE[:2], Neighbours.ADD_REMOVE), 10_000, tight=0.7)
+    checks.check_case(Case("two", ask, COLOURS, PEOPLE[:1], PEOPLE[:2], Neighbours.ADD_REMOVE), 10_000, tight=0.6)
 
 
 @mutant(two_cliques)
