@@ -72,3 +72,19 @@ def test_delta_zero_with_open_categories_is_refused_and_free():
     with pytest.raises(Refused, match=r"place.*δ = 0.*Nothing was spent"):
         close(room, schema, amount=Fraction(1, 2), delta=Fraction(0), progress=silent)
     assert room.till.left == 1
+
+
+@pytest.mark.parametrize(("declared", "values"), [({"max": 10}, 1000), ({"min": 1000}, 10)])
+def test_a_declared_bound_stands_even_where_the_values_lie_beyond_it(declared, values):
+    schema = Schema(columns=(Integer(name="x", **declared),))
+    room = room_of([{"x": values}] * 5000, schema)
+    closed, *_ = close(room, schema, amount=room.till.left, delta=Fraction(0), progress=silent)
+    assert all(getattr(closed["x"], name) == bound for name, bound in declared.items())
+    assert closed["x"].min <= closed["x"].max
+
+
+def test_bounds_at_the_end_of_the_lattice_are_bounds():
+    schema = Schema(columns=(Integer(name="x"),))
+    room = room_of([{"x": -(2**62) + 1}] * 5000, schema)
+    closed, *_ = close(room, schema, amount=room.till.left, delta=Fraction(0), progress=silent)
+    assert closed["x"].closed

@@ -10,13 +10,13 @@ from scipy import stats
 
 from curator.listed import Listed
 from curator.rooms import neighbouring, no_noise, room_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.curator.marginals import measure
 from understudy.measurements import Centring, Identity, Partition
-from understudy.schema import Boolean, Categorical, Schema, parse_predicate
+from understudy.schema import Boolean, Categorical, Identifier, Schema, Unit, parse_predicate
 
 SCHEMA = Schema(
     columns=(
@@ -110,6 +110,24 @@ def test_a_row_that_moves_into_a_structural_zero_is_paid_for(relation):
         values.append(int(found.values.sum()))
         scales.append(found.scale)
     assert abs(values[0] - values[1]) == 1 <= scales[0]
+
+
+def test_an_exchanged_id_may_have_no_row_that_counts():
+    """Under replace the number of rows is agreed on for rows, never for ids: even the total then has a price and noise."""
+    by_id = Schema(columns=(Identifier(name="pid"), *SCHEMA.columns), unit=Unit(id="pid"))
+    room = room_of([{**UNIVERSE[0], "pid": 1}], by_id, neighbours=Neighbours.REPLACE)
+    total = measure(room, by_id, [()], amount=room.till.left / 2)[0]
+    assert total.scale > 0
+    assert total.cost.amount > 0
+
+
+def test_many_unlike_prices_add_up_to_a_number_that_can_be_written():
+    room = room_of([], SCHEMA)
+    measured = measure(
+        room, SCHEMA, [("colour",)] * 400, amount=room.till.left, weights=[1 + i / 7 for i in range(400)]
+    )
+    total = sum((m.cost for m in measured), Cost(Currency.GDP, Fraction(0)))
+    assert len(str(total.amount)) < 1000
 
 
 def test_the_law_follows_the_currency():

@@ -164,3 +164,17 @@ def test_a_large_epsilon_ends_and_still_pays_e_to_the_epsilon(epsilon):
     _, bought = labels(room, "place", amount=room.till.left, delta=MILLIONTH / 2)
     shows = Fraction(tails(bought.law, bought.scale).tail(bought.threshold - 1, 4096)[0], 2**4096)
     assert shows * Fraction(271, 100) ** epsilon < MILLIONTH
+
+
+def test_an_epsilon_without_a_price_is_refused_and_free():
+    room = room_of([], PLACES, epsilon=5000)
+    before = room.till.left
+    with pytest.raises(Refused, match=r"ε = 1,000.*Nothing was spent"):
+        labels(room, "place", amount=before, delta=MILLIONTH / 2)
+    assert room.till.left == before
+
+
+def test_the_bound_for_wide_discrete_gaussian_noise_is_no_lower_than_its_tail():
+    scale, delta = Fraction(1001), Fraction(1, 1000)
+    at = threshold(law=Law.DISCRETE_GAUSSIAN, scale=scale, delta=delta)
+    assert Fraction(tails(Law.DISCRETE_GAUSSIAN, scale).tail(at - 1, 64)[1], 2**64) <= delta

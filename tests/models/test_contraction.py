@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.models import contraction
-from understudy.models.contraction import Contraction, bits, split, summed_axis
+from understudy.models.axis import summed_axis
+from understudy.models.contraction import Contraction, bits, split
 
 LETTERS = "abcdefghij"
 

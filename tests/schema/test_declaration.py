@@ -60,6 +60,7 @@ def test_everything_declared_is_listed():
         "the bounds of age, slept",
         "one bound of debt",
         "the bins of age",
+        "the step of debt",
         "the missing codes of race, age",
         "that sex, smoker have no missing values",
         "that age has no empty cells",

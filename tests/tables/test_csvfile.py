@@ -31,7 +31,6 @@ ODD = {
     "empty cells": (b",,", (None, None, None)),
     "long": (b"4,5,6,7,8", ("4", "5", "6")),
     "quoted": (b'"4","a ""b"", c",6', ("4", 'a "b", c', "6")),
-    "line break in quotes": (b'4,"a\nb",6', ("4", "a\nb", "6")),
     "quotes with spaces": (b'4, "5" ,6', ("4", "5", "6")),
     "quote inside": (b'4,a"b,6', ("4", 'a"b', "6")),
     "text after quotes": (b'4,"5"x,6', ("4", '"5"x', "6")),
@@ -53,6 +52,34 @@ def test_an_odd_row_changes_nothing_but_itself(odd, ending, tmp_path):
     before, after = b"1,2,3", b"7,8,9"
     path = written(tmp_path / "t.csv", ending.join([b"a,b,c", before, line, *[after] * 200, b""]))
     assert rows(path) == [("1", "2", "3"), expected, *[("7", "8", "9")] * 200]
+
+
+def test_a_quoted_cell_holds_line_breaks_only_where_that_is_declared(tmp_path):
+    path = written(tmp_path / "t.csv", b'a,b,c\n1,2,3\n4,"a\nb",6\n7,8,9\n')
+    assert rows(path, multiline=True) == [("1", "2", "3"), ("4", "a\nb", "6"), ("7", "8", "9")]
+    assert rows(path) == [("1", "2", "3"), ("4", '"a', None), ('b"', "6", None), ("7", "8", "9")]
+
+
+@pytest.mark.parametrize("line", [b'x,"foo', b'"', b'1,"2', b'",', b'x,""",'])
+@pytest.mark.parametrize("others", [b'1,","', b'","', b'",",', b'1,y"'])
+def test_a_stray_quote_swallows_no_other_line(line, others, tmp_path):
+    """Cells that begin and end with a delimiter re-open quotes; each line is a row all the same."""
+    alone = rows(written(tmp_path / "t.csv", b"a,b\n" + (others + b"\n") * 300))
+    with_it = rows(written(tmp_path / "u.csv", b"a,b\n" + line + b"\n" + (others + b"\n") * 300))
+    assert len(alone) == 300
+    assert with_it[1:] == alone
+
+
+def test_no_row_lends_the_header_a_name(tmp_path):
+    for content in (b'a,"b\n1,2"\n', b'a,"b\n1,2\n'):
+        with open_table(written(tmp_path / "t.csv", content)) as source:
+            assert source.names == ("a", '"b')
+
+
+def test_a_mark_in_the_first_cell_stays_where_it_is(tmp_path):
+    plain = b"a,b\n\xef\xbb\xbf1,z\n0,0\n"
+    clean, copied = rows(written(tmp_path / "t.csv", plain)), rows(written(tmp_path / "u.csv", plain + b'1,"q\n'))
+    assert clean[0] == copied[0] == ("\ufeff1", "z")
 
 
 def test_blank_lines_are_no_rows(tmp_path):
@@ -101,7 +128,7 @@ def test_compressed_files(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(content))
     with pa.CompressedOutputStream(str(tmp_path / "t.csv.zst"), "zstd") as out:
         out.write(content)
-    assert rows(tmp_path / "t.csv.gz") == rows(tmp_path / "t.csv.zst") == expected
+    assert rows(tmp_path / "t.csv.gz", multiline=True) == rows(tmp_path / "t.csv.zst", multiline=True) == expected
     (tmp_path / "u.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n"))
     assert rows(tmp_path / "u.csv.gz") == [("1", "2")]
 
@@ -163,11 +190,11 @@ pieces = st.sampled_from(
 )
 
 
-def reference(content: bytes, width: int) -> list[tuple[str | None, ...]]:
+def reference(content: bytes, width: int, multiline: bool) -> list[tuple[str | None, ...]]:
     """The rules, by the tokenizer alone."""
     text = content.decode(errors="replace").encode()
     found = []
-    for record in csvfile._records(iter([text]), b","):
+    for record in csvfile._records(iter([text]), b",", csvfile.QUOTED_LINES if multiline else 0):
         if record or width == 1:
             cells = [(c.decode() or None) for c in record[:width]]
             found.append(tuple(cells + [None] * (width - len(cells))))
@@ -175,45 +202,52 @@ def reference(content: bytes, width: int) -> list[tuple[str | None, ...]]:
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=st.lists(pieces, max_size=30).map(b"".join), width=st.integers(1, 3))
-@example(content=b'a,"\n1,2\n"', width=2)
-@example(content=b'1,2\n"\r\n3,4', width=2)
-def test_both_ways_of_reading_give_the_same_rows(content, width, tmp_path):
+@given(content=st.lists(pieces, max_size=30).map(b"".join), width=st.integers(1, 3), multiline=st.booleans())
+@example(content=b'a,"\n1,2\n"', width=2, multiline=True)
+@example(content=b'1,2\n"\r\n3,4', width=2, multiline=False)
+def test_both_ways_of_reading_give_the_same_rows(content, width, multiline, tmp_path):
     """Clean files go to the database as they are, others as a copy: either way what the tokenizer says comes out."""
     names = ["x", "y", "z"][:width]
     path = written(tmp_path / "t.csv", content)
-    assert rows(path, header=names) == reference(content.removeprefix(b"\xef\xbb\xbf"), width)
+    expected = reference(content.removeprefix(b"\xef\xbb\xbf"), width, multiline)
+    assert rows(path, header=names, multiline=multiline) == expected
 
 
 @pytest.mark.slow
 @settings(max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=st.lists(pieces, max_size=40).map(b"".join), width=st.integers(1, 3))
-def test_both_ways_of_reading_give_the_same_rows_at_length(content, width, tmp_path):
+@given(content=st.lists(pieces, max_size=40).map(b"".join), width=st.integers(1, 3), multiline=st.booleans())
+def test_both_ways_of_reading_give_the_same_rows_at_length(content, width, multiline, tmp_path):
     path = written(tmp_path / "t.csv", content)
-    assert rows(path, header=["x", "y", "z"][:width]) == reference(content.removeprefix(b"\xef\xbb\xbf"), width)
+    expected = reference(content.removeprefix(b"\xef\xbb\xbf"), width, multiline)
+    assert rows(path, header=["x", "y", "z"][:width], multiline=multiline) == expected
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(pieces, max_size=40).map(b"".join), st.integers(1, 7))
-def test_where_the_bytes_are_cut_does_not_matter(content, size):
+@given(st.lists(pieces, max_size=40).map(b"".join), st.integers(1, 7), st.sampled_from([0, csvfile.QUOTED_LINES]))
+def test_where_the_bytes_are_cut_does_not_matter(content, size, lines):
     text = content.decode(errors="replace").encode()
     pieces = [text[i : i + size] for i in range(0, len(text), size)]
-    assert list(csvfile._records(iter(pieces), b",")) == list(csvfile._records(iter([text] if text else []), b","))
+    whole = list(csvfile._records(iter([text] if text else []), b",", lines))
+    assert list(csvfile._records(iter(pieces), b",", lines)) == whole
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=st.lists(pieces, max_size=40).map(b"".join), size=st.sampled_from([1, 3, 8]))
-def test_cleanliness_does_not_depend_on_the_size_of_a_chunk(content, size, tmp_path):
+@given(
+    content=st.lists(pieces, max_size=40).map(b"".join),
+    size=st.sampled_from([1, 3, 8]),
+    lines=st.sampled_from([0, 100]),
+)
+def test_cleanliness_does_not_depend_on_the_size_of_a_chunk(content, size, lines, tmp_path):
     path = written(tmp_path / "t.csv", content)
-    whole = csvfile._is_clean(path, b",", alone=False)
+    whole = csvfile._is_clean(path, b",", lines, alone=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csvfile, "CHUNK", size)
-        assert csvfile._is_clean(path, b",", alone=False) == whole
+        assert csvfile._is_clean(path, b",", lines, alone=False) == whole
 
 
 def test_a_quoted_cell_closes_within_a_hundred_lines(tmp_path):
     long = b'1,"' + b"x\n" * (csvfile.QUOTED_LINES + 1) + b'",3\n'
-    found = rows(written(tmp_path / "t.csv", b"a,b,c\n" + long + b"7,8,9\n"))
+    found = rows(written(tmp_path / "t.csv", b"a,b,c\n" + long + b"7,8,9\n"), multiline=True)
     assert found[0] == ("1", '"x', None)
     assert found[-1] == ("7", "8", "9")
     assert len(found) == 2 + csvfile.QUOTED_LINES + 1
@@ -232,8 +266,8 @@ def test_a_row_too_long_for_the_database_is_cut_short(tmp_path):
     cell = b'"' + b"\n".join([b"x" * 1000] * 90) + b'"'
     names = b",".join(b"c%d" % i for i in range(60))
     path = written(tmp_path / "t.csv", names + b"\n" + b",".join([cell] * 60) + b"\n" + b",".join([b"7"] * 60) + b"\n")
-    assert csvfile._is_clean(path, b",", alone=False)
-    first, second = rows(path)
+    assert csvfile._is_clean(path, b",", csvfile.QUOTED_LINES, alone=False)
+    first, second = rows(path, multiline=True)
     assert len(first[0] or "") == 90 * 1001 - 1
     assert first[-1] is None
     assert second == ("7",) * 60

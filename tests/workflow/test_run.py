@@ -52,6 +52,21 @@ def test_a_resumed_run_replays_its_answers_and_pays_nothing(parquet: Path, tmp_p
         assert book.totals().epsilon == 2
 
 
+def test_a_run_is_not_resumed_under_another_schema(parquet: Path, tmp_path: Path):
+    ledger = tmp_path / "people.ledger"
+    young, old = (us.Schema(columns=(us.Integer(name="a", min=low, max=low + 9),)) for low in (0, 40))
+    first = us.synthesize(parquet, young, epsilon=1, ledger=ledger)
+    with pytest.raises(us.errors.LedgerError, match="another question"):
+        us.synthesize(parquet, old, epsilon=1, ledger=ledger, resume=first.statement.run)
+
+
+def test_what_was_declared_before_discovery_is_listed_after_it(parquet: Path):
+    half = us.Schema(columns=(us.Integer(name="a", max=10_000, note="the owner's own words"),))
+    release = us.synthesize(parquet, half, epsilon=1)
+    assert "one bound of a" in release.guarantee.public
+    assert release.schema["a"].note == ""
+
+
 def test_pure_runs_work_where_nothing_needs_delta_and_are_refused_where_something_does(parquet: Path, tmp_path: Path):
     described = us.describe(parquet, public_domains=True)
     release = us.synthesize(parquet, described, epsilon=1, delta=0)

@@ -1,14 +1,18 @@
 """What an answer costs, in the currency its run was opened in.
 
 A run is pure, GDP or zCDP from its first charge to its last, so amounts of one currency simply add up: ε, μ² or ρ. What a threshold
-risks on top (δ) adds up beside it. Amounts are exact fractions; nothing here rounds.
+risks on top (δ) adds up beside it. Amounts are exact fractions; only a sum too
+long to write down is rounded, and then up.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+
+_LONG, _FINE = 2**1024, 2**512
 
 
 class Currency(StrEnum):
@@ -46,7 +50,16 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         assert self.currency is other.currency, "costs of two currencies do not add up"
-        return Cost(self.currency, self.amount + other.amount, self.delta + other.delta)
+        return Cost(self.currency, tidy(self.amount + other.amount), tidy(self.delta + other.delta))
+
+
+def tidy(amount: Fraction) -> Fraction:
+    """Sums of many unlike fractions grow without end; past 300 digits they are rounded up, by less than 2⁻⁵¹².
+
+    >>> tidy(Fraction(1, 3))
+    Fraction(1, 3)
+    """
+    return amount if amount.denominator <= _LONG else Fraction(math.ceil(amount * _FINE), _FINE)
 
 
 @dataclass(frozen=True)

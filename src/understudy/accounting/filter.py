@@ -10,21 +10,18 @@ for Gaussian differential privacy", 2022). The δ of thresholds adds up beside i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from understudy.accounting.budget import Budget, spell, spell_apart
 from understudy.accounting.conversion import total_for
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Cost, Currency, tidy
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import BudgetExceeded, InvalidBudget
 
 SYMBOL = {Currency.PURE: "ε", Currency.GDP: "μ²", Currency.ZCDP: "ρ"}
 """How an amount of a currency is written."""
-
-_LONG, _FINE = 2**1024, 2**512  # a sum with a longer denominator is rounded up to the grid of 1/_FINE
 
 
 @dataclass
@@ -104,7 +101,7 @@ class Filter:
                 f"This question would cost {symbol} = {price} and only {rest} of {spell(total)} is left in this run."
                 " Nothing was spent."
             )
-        self.spent, self.spent_delta = _tidy(self.spent + cost.amount), _tidy(self.spent_delta + cost.delta)
+        self.spent, self.spent_delta = tidy(self.spent + cost.amount), tidy(self.spent_delta + cost.delta)
 
 
 def sequential(costs: Iterable[Cost]) -> Cost:
@@ -133,8 +130,3 @@ def parallel(costs: Sequence[Cost], neighbours: Neighbours, *, constant_within_u
     touched = 1 if neighbours is Neighbours.ADD_REMOVE else 2
     amounts, deltas = sorted(c.amount for c in costs), sorted(c.delta for c in costs)
     return Cost(together.currency, sum(amounts[-touched:], Fraction(0)), sum(deltas[-touched:], Fraction(0)))
-
-
-def _tidy(amount: Fraction) -> Fraction:
-    """Sums of many unlike fractions grow without end; past 300 digits they are rounded up."""
-    return amount if amount.denominator <= _LONG else Fraction(math.ceil(amount * _FINE), _FINE)

@@ -4,7 +4,7 @@ from understudy.curator.custody import Custody
 from understudy.curator.discovery import needs_delta
 from understudy.curator.room import Room, Rows
 from understudy.curator.scores import SCORES, Score, check_score
-from understudy.curator.stability import laplace_threshold, threshold
+from understudy.curator.stability import check_epsilon, laplace_threshold, threshold
 from understudy.curator.sums import Mean, Sum
 from understudy.curator.till import Till
 from understudy.curator.window import Window
@@ -19,6 +19,7 @@ __all__ = [
     "Sum",
     "Till",
     "Window",
+    "check_epsilon",
     "check_score",
     "laplace_threshold",
     "needs_delta",

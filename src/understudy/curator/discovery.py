@@ -16,6 +16,7 @@ from understudy.curator.vote import types
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.schema import Categorical, Column, Date, Datetime, Integer, Lattice, Real, Schema, Undeclared
+from understudy.schema.column import LATTICE_LIMIT
 
 VOTE_SHARE = Fraction(1, 4)
 """Part of discovery that the vote on types gets, where one is needed."""
@@ -80,8 +81,13 @@ def close(
 
 def _bounded(column: Lattice, low: int, high: int) -> Column:
     """The column with bought bounds; a bound the owner declared stands."""
-    low = column.low if column.low is not None else low
-    high = max(column.high if column.high is not None else high, low)
+    low, high = max(low, 1 - LATTICE_LIMIT), min(high, LATTICE_LIMIT - 1)
+    if column.low is not None:
+        low = column.low
+        high = max(high, low)
+    if column.high is not None:
+        high = column.high
+        low = min(low, high)
     learned = (*column.learned, "bounds")
     if isinstance(column, Integer):
         return replace(column, min=low * column.step, max=high * column.step, learned=learned)

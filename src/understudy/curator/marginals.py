@@ -5,8 +5,11 @@ at most max_rows times A's largest column norm. Replace: by at most max_rows tim
 are computed exactly in `accounting.sensitivity`, the scale from them is rounded up, and the price is that of the rounded scale.
 Several marginals of one request are answered by independent noise and priced one by one; their prices add up.
 
+An exchanged id may have fewer rows, or none that count, so where the unit is an id the larger of both relations' norms is assumed under
+replace.
+
 Structural zeros (`Schema.zeros`) are declared, not observed: rows in them are not counted and no noise is drawn for them. A replaced
-row may then leave a counted cell for one that is not, so under replace the larger of both relations' norms is assumed.
+row may then leave a counted cell for one that is not, so there too the larger of both is assumed.
 
 Sensitivity checked by brute force in tests/curator/test_marginals.py.
 """
@@ -71,7 +74,8 @@ def measure(
 
 def _sensitivity(room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]) -> Sensitivity:
     moved = marginal_sensitivity(axes, room.neighbours, max_rows=room.max_rows)
-    if room.neighbours is Neighbours.ADD_REMOVE or schema.zeros(clique) is None:
+    agreed = schema.unit.id is None and schema.zeros(clique) is None
+    if room.neighbours is Neighbours.ADD_REMOVE or agreed:
         return moved
     gone = marginal_sensitivity(axes, Neighbours.ADD_REMOVE, max_rows=room.max_rows)
     return Sensitivity(

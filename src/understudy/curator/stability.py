@@ -4,8 +4,9 @@ Bun, Nissim, Stemmer, "Simultaneous private learning of multiple concepts", 2016
 noisy count exceeds T. What is shown is sorted, so its order tells nothing.
 
 Why it is private. A unit has at most m rows, so it brings into being cells of counts c₁ + c₂ + … ≤ m that its neighbour lacks. The
-chance that any of them shows is at most δ₀ = max over c of ⌊m/c⌋ · P(c + noise > T), because a cell of count c shows with P(noise > T −
-c) and there are at most ⌊m/c⌋ of them for the worst c. Cells that both neighbours have move by at most the histogram's sensitivity Δ.
+chance that any of them shows is at most the sum of P(cᵢ + noise > T). As T ≥ m, the tails are convex there, so the sum is largest for one
+cell of m rows or m cells of one row: δ₀ = max(P(m + noise > T), m · P(1 + noise > T)). Cells that both neighbours have move by at most
+the histogram's sensitivity Δ.
 
   * Discrete Laplace, scale Δ₁/ε: (ε, δ₀)-private. In one direction, P[M(x) ∈ S] ≤ δ₀ + e^ε P[M(x') ∈ S]. In the other, S holds no new
     cell, and that none shows has probability at least 1 − δ₀; a cell that only x' has uses up at least 1 of the L1 distance, so the
@@ -25,7 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Cost
+from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
@@ -33,10 +34,17 @@ from understudy.curator.room import Room
 from understudy.curator.till import Answer
 from understudy.errors import Refused
 from understudy.measurements import Clique, Sparse
+from understudy.noise.enclosure import normal_tail
 from understudy.noise.tails import tails
 
 GUARD = 64
 """Bits of precision of the tail bounds beyond those that δ itself needs."""
+
+LARGE = 1000
+"""Scale of discrete Gaussian noise from which its tail is bounded by the Gaussian's."""
+
+MOST_EPSILON = 1000
+"""Largest ε of a run with Gaussian noise and thresholds: e^ε rows of precision are then needed, and nothing is protected any more."""
 
 E_UP = Fraction(27182818285, 10**10)
 """A little more than e."""
@@ -52,11 +60,13 @@ def threshold(*, law: Law, scale: Fraction, delta: Fraction, max_rows: int = 1) 
     bits = GUARD + max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
 
     def shows(count: int, at: int) -> Fraction:
+        if law is Law.DISCRETE_GAUSSIAN and scale > LARGE:
+            # P(X > k) ≤ P(N(0, σ²) ≥ k), Canonne, Kamath, Steinke 2020, Prop. 25: the exact sum would be long.
+            return Fraction(normal_tail((at - count) / scale, bits)[1], 1 << bits)
         return Fraction(law_tails.tail(at - count, bits)[1], 1 << bits)
 
     def safe(at: int) -> bool:
-        worst = {max_rows // times for times in range(1, max_rows + 1)}
-        return all((max_rows // count) * shows(count, at) <= delta for count in worst)
+        return all((max_rows // count) * shows(count, at) <= delta for count in {1, max_rows})
 
     low, high = max_rows - 1, max_rows
     while not safe(high):
@@ -112,11 +122,21 @@ def cells(room: Room, clique: Clique, *, amount: Fraction, delta: Fraction) -> S
     return Sparse(clique, codes, answer["counts"].astype(np.int64), at, room.law, scale, cost)
 
 
+def check_epsilon(epsilon: Fraction, currency: Currency) -> None:
+    """Refuse an ε at which a threshold under Gaussian noise cannot be computed in any useful time."""
+    if currency is not Currency.PURE and epsilon > MOST_EPSILON:
+        raise Refused(
+            f"What has to be learned needs a threshold, which has no price above ε = {MOST_EPSILON:,} here: declare it in the schema,"
+            " or use a smaller ε. Nothing was spent"
+        )
+
+
 def _plan(room: Room, amount: Fraction, delta: Fraction, why: str) -> tuple[Fraction, Cost, int]:
     """Scale, price and threshold of one histogram."""
     if delta <= 0:
         remedy = "Declare the values in the schema, or allow a small δ such as 1e-9"
         raise Refused(f"{why}, and that cannot be done with δ = 0. {remedy}. Nothing was spent")
+    check_epsilon(room.epsilon, room.currency)
     sensitivity = room.unit_vector()
     scale = room.scale(amount, sensitivity)
     paid = price(room.law, scale, sensitivity, room.currency)

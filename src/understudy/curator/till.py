@@ -45,8 +45,10 @@ class Run(Protocol):
 class Till:
     """Takes the money, then lets a mechanism draw."""
 
-    def __init__(self, run: Run, filter: Filter) -> None:
+    def __init__(self, run: Run, filter: Filter, *, context: str = "") -> None:
+        """`context` names what every answer of the run depends on, such as the schema: a run resumed under another one is refused."""
         self._run = run
+        self._context = context
         self._filter = filter
         self._step = 0
         self.charges: list[tuple[str, Cost]] = []
@@ -68,7 +70,8 @@ class Till:
 
         Counting is the part that takes long and can fail, so it comes before the charge: what fails there can be asked again for free.
         """
-        digest = hashlib.sha256(json.dumps(request, sort_keys=True, default=str).encode()).hexdigest()
+        question = {"context": self._context, "request": request}
+        digest = hashlib.sha256(json.dumps(question, sort_keys=True, default=str).encode()).hexdigest()
         step, self._step = self._step, self._step + 1
         self._filter.admit(cost)
         self.charges.append((str(request["mechanism"]), cost))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.measurements import Clique
-from understudy.models.contraction import summed_axis
+from understudy.models.axis import summed_axis
 from understudy.models.junction_tree import ROOT, JunctionTree
 
 Array = NDArray[np.float64]

@@ -19,6 +19,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.models.axis import summed_axis
+
 Array = NDArray[np.float64]
 Mask = int
 
@@ -30,9 +32,6 @@ SMALL = 2048
 
 TABLE_COST, PRODUCT_COST, BATCH_COST, SPLIT_COST = 8.0, 0.5, 1500.0, 50_000.0
 """Rough nanoseconds: for a cell of a table, for a cell of the node in the matrix products, for each z, for having three tables at all."""
-
-KRONECKER = 16
-"""Up to this many cells behind an axis, a matrix product sums over that axis faster than a sum does."""
 
 
 def bits(mask: Mask) -> list[int]:
@@ -378,34 +377,3 @@ class _Sums:
                 source &= ~(1 << axis)
                 known.append(source)
         return steps
-
-
-@cache
-def _ones(length: int) -> Array:
-    ones = np.ones(length)
-    ones.flags.writeable = False
-    return ones
-
-
-@cache
-def _repeated(length: int, after: int) -> Array:
-    """The identity over and over: sums over an axis of this length in front of `after` cells."""
-    matrix = np.tile(np.eye(after), (length, 1))
-    matrix.flags.writeable = False
-    return matrix
-
-
-def summed_axis(values: Array, before: int, length: int) -> Array:
-    """The sum over one axis, `before` cells ahead of it; the rest of the shape is laid flat.
-
-    >>> summed_axis(np.arange(12.0).reshape(2, 3, 2), 2, 3).tolist()
-    [[6.0, 9.0], [24.0, 27.0]]
-    """
-    after = values.size // max(before * length, 1)
-    if after == 1:
-        return values.reshape(before, length) @ _ones(length)
-    if before == 1:
-        return _ones(length) @ values.reshape(length, after)
-    if after <= KRONECKER and before >= 8:
-        return values.reshape(before, length * after) @ _repeated(length, after)
-    return np.asarray(np.add.reduce(values.reshape(before, length, after), axis=1), np.float64)

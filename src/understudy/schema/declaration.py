@@ -10,7 +10,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from understudy.schema.column import Categorical, Column, Lattice, Time, Undeclared
+from understudy.schema.column import (
+    Boolean,
+    Categorical,
+    Column,
+    Datetime,
+    Integer,
+    Lattice,
+    Outside,
+    Real,
+    Time,
+    Undeclared,
+)
 from understudy.schema.schema import Schema
 
 
@@ -100,6 +111,15 @@ def _has_half_a_bound(column: Column) -> bool:
     return isinstance(column, Lattice) and not column.closed and (column.low, column.high) != (None, None)
 
 
+def _has_step(column: Column) -> bool:
+    """Steps other than whole numbers, whole days and whole seconds; a voted type brought its own."""
+    if "type" in column.learned:
+        return False
+    if isinstance(column, Datetime | Time):
+        return column.resolution != Datetime.resolution
+    return isinstance(column, Real) or (isinstance(column, Integer) and column.step != 1)
+
+
 def _has_bins(column: Column) -> bool:
     return isinstance(column, Lattice) and column.bins is not None and "bins" not in column.learned
 
@@ -110,6 +130,17 @@ _FACTS: dict[str, Callable[[Column], bool]] = {
     "the bounds of {columns}": _has_bounds,
     "one bound of {columns}": _has_half_a_bound,
     "the bins of {columns}": _has_bins,
+    "the step of {columns}": lambda column: _has_step(column),
+    "the time zone of {columns}": lambda column: isinstance(column, Datetime) and column.zone is not None,
+    "where values of {columns} beyond the bounds go": lambda column: (
+        isinstance(column, Lattice) and column.outside is not Outside.CLIP
+    ),
+    "what unlisted values of {columns} are called": lambda column: (
+        isinstance(column, Categorical) and column.other is not None and "values" not in column.learned
+    ),
+    "the words for yes and no in {columns}": lambda column: (
+        isinstance(column, Boolean) and (column.true, column.false) != (Boolean.true, Boolean.false)
+    ),
     "the missing codes of {columns}": lambda column: bool(column.missing),
     "that {columns} {has} no missing values": lambda column: not column.nullable and not column.missing,
     "that {columns} {has} no empty cells": lambda column: not column.nullable and bool(column.missing),

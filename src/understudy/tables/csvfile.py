@@ -2,9 +2,11 @@
 
 The delimiter comes from the header line (or is declared), every cell is text, and these rules hold for each row by itself:
 
-  * A row ends at a line break outside quotes. Short rows are filled up with missing cells, long ones keep their first cells.
-  * A cell is quoted if it is `"…"` with inner quotes doubled, and its closing quote stands before a delimiter or the end of a line, at
-    most QUOTED_LINES line breaks on. Any other quote is an ordinary character: a stray one cannot swallow the file.
+  * A line is a row, whatever quotes are in it. Only where the owner declares `multiline` may a quoted cell hold line breaks: then two
+    stray quotes within QUOTED_LINES lines of each other can merge the rows between them, which is why it has to be said. Short rows are
+    filled up with missing cells, long ones keep their first cells.
+  * A cell is quoted if it is `"…"` with inner quotes doubled, and its closing quote stands before a delimiter or the end of a line.
+    Any other quote is an ordinary character: a stray one cannot swallow the file.
   * Bytes that are no text become U+FFFD. A cell of more than CELL_BYTES is missing, as is what makes a row too long.
 
 DuckDB reads most files by these rules as they are. `tidy` finds out, in one pass, whether it would; for the rest it writes a private
@@ -43,6 +45,8 @@ class Dialect:
     encoding: str
     names: tuple[str, ...]
     header: bool
+    lines: int = 0
+    """Line breaks that a quoted cell may hold."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,12 @@ class Tidy:
     compression: str
 
 
-def dialect(path: Path, *, delimiter: str | None, encoding: str, header: bool | Sequence[str]) -> Dialect:
+def dialect(
+    path: Path, *, delimiter: str | None, encoding: str, header: bool | Sequence[str], multiline: bool = False
+) -> Dialect:
     """The dialect of a file, from its first line and what is declared."""
     _check(encoding, delimiter)
+    lines = QUOTED_LINES if multiline else 0
     first = _first_bytes(path)
     if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         encoding = "utf-16"
@@ -66,17 +73,18 @@ def dialect(path: Path, *, delimiter: str | None, encoding: str, header: bool | 
             f"{path.name}: without a header line its columns have no names. Give them: header=[…]. Nothing was read"
         )
     if not isinstance(header, bool):
-        return Dialect(delimiter or ",", encoding, tuple(header), header=False)
+        return Dialect(delimiter or ",", encoding, tuple(header), header=False, lines=lines)
     if not text.strip():
         raise TableError(f"{path.name}: is empty; there is no header line. Nothing was read")
-    delimiter = delimiter or _delimiter(text)
-    names = [cell.decode(errors="replace").strip() for cell in next(_records(iter([text]), delimiter.encode()))]
-    return Dialect(delimiter, encoding, tuple(names), header=True)
+    delimiter = delimiter or _delimiter(text, lines)
+    cells = next(_records(iter([text]), delimiter.encode(), lines))
+    names = tuple(cell.decode(errors="replace").strip() for cell in cells)
+    return Dialect(delimiter, encoding, names, header=True, lines=lines)
 
 
-def _delimiter(text: bytes) -> str:
+def _delimiter(text: bytes, lines: int) -> str:
     """The delimiter that cuts the header line into the most cells."""
-    return max(DELIMITERS, key=lambda d: len(next(_records(iter([text]), d.encode()))))
+    return max(DELIMITERS, key=lambda d: len(next(_records(iter([text]), d.encode(), lines))))
 
 
 def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:
@@ -84,12 +92,13 @@ def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:
     if (
         not anyway
         and how.encoding in ("utf-8", "utf8")
-        and _is_clean(path, how.delimiter.encode(), alone=len(how.names) == 1)
+        and _is_clean(path, how.delimiter.encode(), how.lines, alone=len(how.names) == 1)
     ):
         return Tidy(path, how.header, {".gz": "gzip", ".zst": "zstd"}.get(path.suffix, "none"))
     delimiter = how.delimiter.encode()
-    records = _records(_decoded(path, how.encoding), delimiter)
+    records = _records(_decoded(path, how.encoding), delimiter, how.lines)
     with copy.open("wb") as out:
+        out.write(codecs.BOM_UTF8)  # the reader drops one mark: this one, and never a cell's own
         if how.header:
             next((record for record in records if record), None)
         for record in records:
@@ -110,20 +119,20 @@ def _line(cells: list[bytes], delimiter: bytes) -> bytes:
     return (delimiter.join(written) or b'""') + b"\n"
 
 
-def _quoted() -> bytes:
+def _quoted(lines: int) -> bytes:
     """The pattern of a quoted cell, from its first quote to its last."""
     line = rb'(?:[^"\r\n]++|"")*+'
-    return rb'"(%s(?:(?:\r\n|[\r\n])%s){0,%d}+)"' % (line, line, QUOTED_LINES)
+    return rb'"(%s(?:(?:\r\n|[\r\n])%s){0,%d}+)"' % (line, line, lines)
 
 
-def _is_clean(path: Path, delimiter: bytes, *, alone: bool) -> bool:
+def _is_clean(path: Path, delimiter: bytes, lines: int, *, alone: bool) -> bool:
     """Whether every quote is the edge of a properly quoted cell, every byte text, and every line of sensible length.
 
     Also whether its lines end as they should: not in a carriage return alone, and in a file of one column, where a blank line is a
     row, with no carriage return at all.
     """
     edge = re.escape(delimiter) + rb"\r\n"
-    scan = re.compile(rb'(?:[^"]++|(?<![^%s])%s(?=[%s]))*+' % (edge, _quoted(), edge))
+    scan = re.compile(rb'(?:[^"]++|(?<![^%s])%s(?=[%s]))*+' % (edge, _quoted(lines), edge))
     decoder = codecs.getincrementaldecoder("utf-8")()
     held, start, line = b"", 0, 0
     with _open(path) as file:
@@ -157,10 +166,10 @@ def _is_clean(path: Path, delimiter: bytes, *, alone: bool) -> bool:
             held, start = (buffer[stop - 1 :], 1) if stop else (buffer, 0)
 
 
-def _records(chunks: Iterator[bytes], delimiter: bytes) -> Iterator[list[bytes]]:
+def _records(chunks: Iterator[bytes], delimiter: bytes, lines: int) -> Iterator[list[bytes]]:
     """The cells of each row, by the rules above; a blank line has none. This is what the rules mean."""
     edge = re.escape(delimiter) + rb"\r\n"
-    cell = re.compile(rb" *+%s *+(?=[%s])|([^%s]*+)" % (_quoted(), edge, edge))
+    cell = re.compile(rb" *+%s *+(?=[%s])|([^%s]*+)" % (_quoted(lines), edge, edge))
     buffer, more = b"", True
     while more:
         chunk = next(chunks, b"")
@@ -172,7 +181,7 @@ def _records(chunks: Iterator[bytes], delimiter: bytes) -> Iterator[list[bytes]]
             buffer += b"" if buffer.endswith((b"\n", b"\r")) else b"\n"
         position = 0
         while position < len(buffer):
-            found = _record(buffer, position, cell, delimiter, more)
+            found = _record(buffer, position, cell, delimiter, lines if more else None)
             if found is None:
                 break
             record, position = found
@@ -181,20 +190,20 @@ def _records(chunks: Iterator[bytes], delimiter: bytes) -> Iterator[list[bytes]]
 
 
 def _record(
-    buffer: bytes, position: int, cell: re.Pattern[bytes], delimiter: bytes, more: bool
+    buffer: bytes, position: int, cell: re.Pattern[bytes], delimiter: bytes, lines: int | None
 ) -> tuple[list[bytes], int] | None:
-    """One row and where the next begins; None where that depends on bytes still to come."""
+    """One row and where the next begins; None where that depends on bytes to come. `lines` is None where none are."""
     cells: list[bytes] = []
     while True:
         found = cell.match(buffer, position)
         assert found is not None
         bare = found[2]
         end = found.end()
-        if end >= len(buffer) or (more and end + 2 > len(buffer)):
+        if end >= len(buffer) or (lines is not None and end + 2 > len(buffer)):
             return None
-        if more and bare is not None and bare.lstrip(b" ").startswith(b'"'):
+        if lines is not None and bare is not None and bare.lstrip(b" ").startswith(b'"'):
             # Its closing quote may be yet to come.
-            near = len(buffer) - position <= 2 * CELL_BYTES and buffer.count(b"\n", position) <= QUOTED_LINES
+            near = len(buffer) - position <= 2 * CELL_BYTES and buffer.count(b"\n", position) <= lines
             if near:
                 return None
         cells.append(bare if bare is not None else found[1].replace(b'""', b'"'))

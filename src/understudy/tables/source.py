@@ -103,17 +103,22 @@ class Source:
 
 
 def open_table(
-    data: Any, *, delimiter: str | None = None, encoding: str = "utf-8", header: bool | Sequence[str] = True
+    data: Any,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    header: bool | Sequence[str] = True,
+    multiline: bool = False,
 ) -> Source:
     """Open a CSV or Parquet file (or several), a pandas, polars or pyarrow table, or a DuckDB relation. Rows are not read yet.
 
-    The last three arguments concern CSV: what separates cells (by default what the header line suggests), the encoding, and the names of
-    the columns where the file has no header line.
+    The other arguments concern CSV: what separates cells (by default what the header line suggests), the encoding, the names of the
+    columns where the file has no header line, and whether quoted cells may hold line breaks.
     """
     if isinstance(data, str | Path):
-        return _open_files([Path(data)], delimiter, encoding, header)
+        return _open_files([Path(data)], delimiter, encoding, header, multiline)
     if isinstance(data, list | tuple) and data and all(isinstance(part, str | Path) for part in data):
-        return _open_files([Path(part) for part in data], delimiter, encoding, header)
+        return _open_files([Path(part) for part in data], delimiter, encoding, header, multiline)
     found = frame(data)
     engine = Engine()
     engine.seal([])
@@ -133,7 +138,9 @@ def open_table(
     )
 
 
-def _open_files(paths: list[Path], delimiter: str | None, encoding: str, header: bool | Sequence[str]) -> Source:
+def _open_files(
+    paths: list[Path], delimiter: str | None, encoding: str, header: bool | Sequence[str], multiline: bool
+) -> Source:
     for path in paths:
         if path.is_dir():
             raise TableError(f"{path}: is a directory. Name the files in it. Nothing was read")
@@ -147,7 +154,10 @@ def _open_files(paths: list[Path], delimiter: str | None, encoding: str, header:
     if about["kind"] == "parquet":
         return _open_parquet(paths, about)
     hows = [
-        _quietly(partial(dialect, path, delimiter=delimiter, encoding=encoding, header=header), path) for path in paths
+        _quietly(
+            partial(dialect, path, delimiter=delimiter, encoding=encoding, header=header, multiline=multiline), path
+        )
+        for path in paths
     ]
     names = check_names(list(hows[0].names), paths[0].name)
     for path, how in zip(paths, hows, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from understudy.errors import TableError
@@ -40,3 +41,8 @@ def _undescribed(source: Source, name: str) -> Column:
     if source.types is None:
         return Undeclared(name=name, dtype=dtype)
     return column_of_type(name, source.types[name], dtype=dtype)
+
+
+def without_notes(schema: Schema) -> Schema:
+    """The schema as a release may carry it: what a draft noted beside a column is for its owner."""
+    return replace(schema, columns=tuple(replace(column, note="") for column in schema.columns))

@@ -88,7 +88,7 @@ def plan(
     described = schema if isinstance(schema, Schema) else load_schema(schema)
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     filter = filter_for(budget, described, method, Currency(currency) if currency else None)
-    refuse_early(described, method, filter)
+    refuse_early(described, method, filter, budget.epsilon)
     custody = rehearse(described, filter, epsilon=budget.epsilon, neighbours=Neighbours(neighbours))
     measured = perform(custody, method, silent) if method.reads_rows else None
     spent = sum((cost.amount for asked, cost in custody.charges if asked not in {"marginals", "cells"}), Fraction(0))

@@ -6,9 +6,11 @@ happens.
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -18,17 +20,17 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Till, Window, needs_delta
+from understudy.curator import Custody, Room, Till, Window, check_epsilon, needs_delta
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.releases import Guarantee, Release, Statement, Step
 from understudy.releases.frames import KINDS
-from understudy.schema import Schema, load_schema
+from understudy.schema import Schema, load_schema, schema_to_dict
 from understudy.schema.declaration import declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.base import Workload
 from understudy.tables import Source, Table
-from understudy.workflow.opening import open_source, schema_for
+from understudy.workflow.opening import open_source, schema_for, without_notes
 
 DISCOVERY_SHARE = Fraction(1, 5)
 """Part of the run that finds out what nobody declared, where anything was left open."""
@@ -80,9 +82,9 @@ def synthesize(
     relation = Neighbours(neighbours)
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     source = open_source(data)
-    described = schema_for(source, schema)
+    described = without_notes(schema_for(source, schema))
     filter = filter_for(budget, described, method, Currency(currency) if currency else None)
-    refuse_early(described, method, filter)
+    refuse_early(described, method, filter, budget.epsilon)
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
         if resume is None:
             run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)
@@ -91,7 +93,7 @@ def synthesize(
             budget, filter = run.budget, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
         room = Room(
             table=Table(source, described),
-            till=Till(run, filter),
+            till=Till(run, filter, context=_context(described, method)),
             neighbours=relation,
             currency=filter.currency,
             epsilon=budget.epsilon,
@@ -105,7 +107,7 @@ def synthesize(
     model = method.estimate(custody.schema, measurements, rng)
     progress("fitting", 1.0)
     return Release(
-        guarantee=_guarantee(custody, budget, filter),
+        guarantee=_guarantee(custody, described, budget, filter),
         schema=custody.schema,
         measurements=measurements,
         model=model,
@@ -149,7 +151,7 @@ def filter_for(budget: Budget, schema: Schema, method: Synthesizer, currency: Cu
     )
 
 
-def refuse_early(schema: Schema, method: Synthesizer, filter: Filter) -> None:
+def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: Fraction) -> None:
     """Everything that can be known to fail fails here, before anything is spent."""
     if len(schema) == 0:
         raise Refused(
@@ -160,6 +162,8 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter) -> None:
             "Values that nobody declared have to be learned, and that cannot be done with δ = 0."
             " Declare them in a schema (understudy describe), or allow a small δ such as 1e-9. Nothing was spent"
         )
+    if needs_delta(schema) or method.needs_delta:
+        check_epsilon(epsilon, filter.currency)
     method.check(schema, delta=filter.delta)
 
 
@@ -171,7 +175,7 @@ def _without_rows(
         raise Refused(
             f"{method.name} reads no rows, so it needs a schema that says everything: pass one. Nothing was spent"
         )
-    described = schema if isinstance(schema, Schema) else load_schema(schema)
+    described = without_notes(schema if isinstance(schema, Schema) else load_schema(schema))
     if not described.closed:
         name = next(n for n in described if not described[n].closed)
         raise Refused(
@@ -198,7 +202,13 @@ def _options(method: Synthesizer) -> dict[str, str | int | float | bool | None]:
     return {name: value if isinstance(value, plain) else str(value) for name, value in settings.items()}
 
 
-def _guarantee(custody: Custody, budget: Budget, filter: Filter) -> Guarantee:
+def _context(schema: Schema, method: Synthesizer) -> str:
+    """What every answer of a run depends on besides its own question: a digest of the schema as given, and of the synthesizer."""
+    facts = [schema_to_dict(schema), method.name, _options(method)]
+    return sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _guarantee(custody: Custody, described: Schema, budget: Budget, filter: Filter) -> Guarantee:
     schema, relation = custody.schema, custody.neighbours
     exact = ("the number of rows",) if relation is Neighbours.REPLACE and schema.unit.id is None else ()
     return Guarantee(
@@ -210,7 +220,7 @@ def _guarantee(custody: Custody, budget: Budget, filter: Filter) -> Guarantee:
         unit=schema.unit.noun,
         max_rows=schema.unit.max_rows,
         invariants=exact,
-        public=declarations(schema),
+        public=declarations(described),  # as it was given: discovery has filled the holes since
         learned=learned(schema),
     )
 
