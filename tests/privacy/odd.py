@@ -33,7 +33,7 @@ def cell(column: str, text: str) -> list[str]:
 
 
 CATEGORIES = [
-    "Z", "é", "🦄", "x, y", 'say "hi"', "x" * 5000, " F", "f", "NULL", "other", "elsewhere", "=1+1", "-1", "‮F", "two\u2028lines",
+    "Z", "é", "🦄", "x, y", 'say "hi"', "x" * 5000, " F", "f", "NULL", "other", "elsewhere", "=1+1", "-1", "\u202eF", "two\u2028lines",
     "F" * 64,
 ]  # fmt: skip
 NUMBERS = [

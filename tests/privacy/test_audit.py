@@ -41,7 +41,7 @@ from understudy.noise.quantile import Runs, score_runs
 from understudy.noise.tails import tails
 from understudy.schema import Categorical, Integer, Schema
 
-FAST, LONG = 8_000, 300_000
+FAST, LONG = 8_000, 80_000
 TIGHT = 0.8
 
 
