@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,10 +17,8 @@ from .test_synthesize import rows_of
 
 
 def test_the_whole_way(shell: Shell, tmp_path: Path) -> None:
-    start = time.perf_counter()
     done = shell("demo", "here", "--json")
     assert done.code == 0, done.err
-    assert time.perf_counter() - start < 60
     told, here = done.json, tmp_path / "here"
     assert {p.name for p in here.iterdir()} == {
         "survey.csv",

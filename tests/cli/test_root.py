@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -53,18 +52,6 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
-
-
-def test_help_is_quick() -> None:
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-c", "from understudy.cli import main; main()", "--help"], capture_output=True, check=True
-        )
-        times.append(time.perf_counter() - start)
-    # 0.15 s on an idle core; twice the stated 0.3 s leaves room for a busy machine.
-    assert min(times) < 0.6
 
 
 def test_an_unforeseen_error_shows_no_value(shell: Shell, monkeypatch: pytest.MonkeyPatch, people: Path) -> None:
