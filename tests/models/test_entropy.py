@@ -67,7 +67,7 @@ def dense(schema: Schema, terms: list[Term]) -> tuple[Array, Array]:
 
 def least_loss(a: Array, b: Array, total: float) -> float:
     """The smallest loss of any table with this total: non-negative least squares, the total held by a heavy row."""
-    heavy = 1e5 * float(np.abs(a).max())
+    heavy = 1e3 * float(np.abs(a).max())  # heavier, and the solver itself loses digits
     found, _ = nnls(np.vstack([a, np.full((1, a.shape[1]), heavy)]), np.append(b, heavy * total))
     found *= total / found.sum()
     return 0.5 * float(np.sum((a @ found - b) ** 2))
