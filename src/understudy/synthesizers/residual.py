@@ -22,8 +22,7 @@ same formula (it is (w·n)^(2/3) for them). The threshold with the smallest expe
 no data.
 
 The formula speaks of unbiased estimates. A fit that knows counts are not negative removes much of the noise in empty cells,
-which helps marginals measured as they are more: expect about half of the gain, on the workload's own marginals, and less exact
-smaller ones.
+which helps marginals measured as they are more, so the gain after a fit is smaller than the formula's and may vanish.
 
 Why it is private: one request to the curator, priced question by question by the exact sensitivity of its integer map.
 """
