@@ -18,7 +18,7 @@ import pandas
 import polars
 import pytest
 
-from curator.rooms import Practice, room_of
+from curator.rooms import Practice, no_noise, room_of
 from privacy.audit import audited, by_outcome
 from privacy.odd import PAIRS, Pair, cell
 from privacy.runs import (
@@ -42,6 +42,7 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
 from understudy.curator import Custody, Till
+from understudy.curator.stability import labels
 from understudy.schema import Categorical, Integer, Schema, Undeclared, save_schema
 from understudy.synthesizers import silent
 from understudy.workflow.run import synthesize
@@ -241,6 +242,31 @@ def test_the_command_line_says_the_same(options, tmp_path, capsys):
     here, there = (typed(data, tmp_path / name, capsys, *options) for name, data in zip("ab", tables, strict=True))
     assert here[0] == 0
     assert here == there
+
+
+class Kept(Practice):
+    """A run that keeps the bytes it is asked to store."""
+
+    def __init__(self) -> None:
+        self.payloads: list[bytes] = []
+
+    def store(self, step: int, digest: str, payload: bytes) -> None:
+        self.payloads.append(payload)
+
+
+@pytest.mark.parametrize("rare", ["b", "b" * 5000, "\N{SNOWMAN}" * 40, "b\\0"], ids=len)
+def test_a_label_that_does_not_show_leaves_no_trace_in_the_stored_answer(rare):
+    """Not even by its length: an array of texts is as wide as its widest, and that has to be one that shows."""
+    schema = Schema(columns=(Categorical(name="place"),))
+    stored = []
+    for rows in ([], [{"place": rare}]):
+        room = room_of([{"place": "Aarhus"}] * 5000 + rows, schema, noise=no_noise)
+        kept = Kept()
+        room = replace(room, till=Till(kept, replace(room_filter(Currency.GDP))))
+        labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
+        stored.append(kept.payloads)
+    assert len(stored[0]) == 1
+    assert stored[0] == stored[1]
 
 
 # Learned schemas: how often each comes out, on tables that differ by one row

@@ -173,6 +173,7 @@ def check_fault(where: str, people: Path, method: str, schema: Schema | None) ->
     assert spent(ledger) == 1
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a finalizer that fails cannot raise
 @pytest.mark.parametrize(
     ("method", "schema", "every"), [("independent", DECLARED, 45), ("stability", None, 90)], ids=["declared", "learned"]
 )
@@ -180,6 +181,7 @@ def test_a_failure_anywhere_leaves_no_free_answer(method, schema, every, tmp_pat
     check_faults(method, schema, tmp_path, every=every)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a finalizer that fails cannot raise
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "schema", "every"),
