@@ -185,7 +185,7 @@ PERFORMANCES = [
         there,
         relation,
         currency,
-        effort=4 if name == "independent" else 1.5,
+        effort=2.5 if name == "independent" else 1.5,
     )
     for name in ("independent", "histogram")
     for relation, here, there in ((ADD_REMOVE, [FIRST], [FIRST, LAST]), (REPLACE, [FIRST, FIRST], [FIRST, LAST]))
