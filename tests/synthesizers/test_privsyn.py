@@ -71,7 +71,7 @@ def test_a_tenth_for_selection_a_tenth_for_one_ways_the_rest_for_pairs(delta, op
 @pytest.mark.parametrize("delta", [Fraction(0), DELTA])
 def test_every_cell_is_noised_the_empty_ones_too(delta, open_curator):
     """μ, or ε, recomputed from returned minus exact counts never exceeds what was paid; a mutant that spares empty cells does."""
-    schema = schema_of(40, 40)
+    schema = schema_of(80, 80)
     rows = {"a": [f"a{i % 3}" for i in range(500)], "b": [f"b{i % 3}" for i in range(500)]}
     *_, curator, found = bought(open_curator, PrivSyn(), epsilon=Fraction(6), delta=delta, made=(schema, rows))
     assert ("a", "b") in found
