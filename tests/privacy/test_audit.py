@@ -111,7 +111,8 @@ def quantile_of(relation: Neighbours, currency: Currency, *, at: float, times: i
 
 def cell_chosen(relation: Neighbours, currency: Currency, *, at: float, times: int) -> Outcomes:
     """Whether one of two cells was chosen, whose distances to their estimates move by Δ in opposite directions."""
-    query = pytest.importorskip("understudy.curator.query")
+    from understudy.curator import query
+
     here, there = [NEITHER] * 10, [NEITHER] * 11
     estimates = {("a",): np.zeros(2), ("b",): np.array([21 - at / 2, 0.0])}
     if relation is REPLACE:
