@@ -1,0 +1,1 @@
+"""Reports: one self-contained page about a release, and its JSON twin."""

@@ -1,0 +1,1 @@
+"""Risk: who could be found in a release. Reads real rows: its results are internal, not private."""
