@@ -9,7 +9,7 @@ import numpy as np
 
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
-from understudy.measurements import Centring, Identity, Measurement, Measurements, Partition, Sparse
+from understudy.measurements import Centring, Distance, Gap, Identity, Measurement, Measurements, Partition, Sparse
 from understudy.models import DenseModel, ProductModel, SparseModel
 from understudy.releases import Guarantee, Kind, Release, Statement, Step
 from understudy.schema import Boolean, Categorical, Date, Datetime, Identifier, Integer, Real, Schema, Text, Time
@@ -49,7 +49,7 @@ def cost(amount: Fraction, delta: Fraction = Fraction(0)) -> Cost:
 
 
 def measured(schema: Schema = SMALL, *, seed: int = 0) -> Measurements:
-    """Every column, a pair, the total, coarser and centred ones, and a sparse one."""
+    """Every column, a pair, the total, coarser and centred ones, a sparse one and a distance."""
     rng = np.random.default_rng(seed)
     tenth, scale = cost(Fraction(1, 1000)), Fraction(7, 2)
 
@@ -75,7 +75,9 @@ def measured(schema: Schema = SMALL, *, seed: int = 0) -> Measurements:
         cost(Fraction(1, 1000), Fraction(1, 10**10)),
     )
     items = (*(plain(name) for name in schema), plain(first, second), coarse, centred, total)
-    return Measurements(items, (sparse,))
+    distance = Distance((first, second), -1500, 1024, Law.ROUNDED_GAUSSIAN, Fraction(900), tenth)
+    gap = Gap(distance, rng.integers(0, 9000, schema.sizes((first, second))).astype(np.int64))
+    return Measurements(items, (sparse,), (gap,))
 
 
 def guarantee() -> Guarantee:

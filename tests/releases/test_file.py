@@ -35,6 +35,8 @@ def test_a_release_comes_back_whole(schema, model, tmp_path):
     assert back.guarantee == original.guarantee
     assert back.statement == original.statement
     assert [m.values.tolist() for m in back.measurements] == [m.values.tolist() for m in original.measurements]
+    assert back.measurements.gaps[0].distance == original.measurements.gaps[0].distance
+    assert back.measurements.gaps[0].estimate.tolist() == original.measurements.gaps[0].estimate.tolist()
     assert back.measurements.sparse[0].codes.tolist() == original.measurements.sparse[0].codes.tolist()
     assert back.options == original.options
     assert list(tmp_path.iterdir()) == [tmp_path / "a.understudy"]

@@ -1,13 +1,14 @@
 """What was released: cliques, linear maps, noisy integer values and their price."""
 
 from understudy.measurements.maps import AxisMap, Centring, Identity, Partition
-from understudy.measurements.measurement import Clique, Distance, Measurement, Measurements, Sparse
+from understudy.measurements.measurement import Clique, Distance, Gap, Measurement, Measurements, Sparse
 
 __all__ = [
     "AxisMap",
     "Centring",
     "Clique",
     "Distance",
+    "Gap",
     "Identity",
     "Measurement",
     "Measurements",

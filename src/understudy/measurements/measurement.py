@@ -79,11 +79,33 @@ class Distance:
 
 
 @dataclass(frozen=True, eq=False)
+class Gap:
+    """A noisy L1 distance and the public estimate it was measured from, both in units of 1/grid rows.
+
+    Whatever is said of a marginal that nobody measured, this bounds how wrong it is: no further off than the distance to the estimate
+    plus the distance from there to the truth.
+    """
+
+    distance: Distance
+    estimate: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        assert self.estimate.dtype == np.int64, "an estimate lies on the grid"
+        assert self.estimate.ndim == len(self.distance.clique), "estimate and clique disagree"
+
+    @classmethod
+    def of(cls, distance: Distance, estimate: NDArray[np.float64]) -> Gap:
+        """The distance as the curator gave it, and the estimate it was asked about."""
+        return cls(distance, np.rint(estimate * distance.grid).astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
 class Measurements(Sequence[Measurement]):
     """A list of measurements that can be asked whether a clique was bought already."""
 
     items: tuple[Measurement, ...] = ()
     sparse: tuple[Sparse, ...] = ()
+    gaps: tuple[Gap, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Measurement: ...
@@ -101,7 +123,7 @@ class Measurements(Sequence[Measurement]):
         return iter(self.items)
 
     def __add__(self, other: Measurements) -> Measurements:
-        return Measurements(self.items + other.items, self.sparse + other.sparse)
+        return Measurements(self.items + other.items, self.sparse + other.sparse, self.gaps + other.gaps)
 
     def __contains__(self, clique: object) -> bool:
         """Whether this clique was measured, its columns in any order, each cell on its own."""

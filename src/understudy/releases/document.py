@@ -16,7 +16,18 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Cost
 from understudy.accounting.law import Law
 from understudy.errors import ReleaseError, SchemaError
-from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Measurements, Partition, Sparse
+from understudy.measurements import (
+    AxisMap,
+    Centring,
+    Clique,
+    Distance,
+    Gap,
+    Identity,
+    Measurement,
+    Measurements,
+    Partition,
+    Sparse,
+)
 from understudy.models import from_parts
 from understudy.releases.fields import Fields, as_text, as_whole, ratio, wrong
 from understudy.releases.frames import KINDS
@@ -26,6 +37,8 @@ from understudy.schema import Schema, schema_from_dict, schema_to_dict
 
 FORMAT = "understudy release"
 COLUMNS_LIMIT = 10_000
+LARGEST = 1 << 62
+"""No noisy distance is beyond this, in grid units."""
 Arrays = dict[str, NDArray[np.generic]]
 """Arrays by the name of their file."""
 
@@ -37,6 +50,7 @@ _TOP = {
     "schema",
     "measurements",
     "sparse",
+    "gaps",
     "model",
     "microdata",
     "statement",
@@ -99,6 +113,7 @@ def to_document(release: Release) -> tuple[dict[str, object], Arrays]:
         "schema": schema_to_dict(release.schema),
         "measurements": [_measurement_out(m, shelf) for m in release.measurements],
         "sparse": [_sparse_out(s, shelf) for s in release.measurements.sparse],
+        "gaps": [_gap_out(g, shelf) for g in release.measurements.gaps],
         "model": model,
         "microdata": None
         if release.microdata is None
@@ -120,6 +135,7 @@ def from_document(document: object, arrays: Mapping[str, NDArray[np.generic]]) -
         _measurement_in(m, f"measurements[{i}]", schema, basket) for i, m in enumerate(top.items("measurements"))
     )
     sparse = tuple(_sparse_in(s, f"sparse[{i}]", schema, basket) for i, s in enumerate(top.items("sparse")))
+    gaps = tuple(_gap_in(g, f"gaps[{i}]", schema, basket) for i, g in enumerate(top.items("gaps")))
     model = None
     if top["model"] is not None:
         parts = Fields(top["model"], "model", {"facts", "arrays"})
@@ -135,7 +151,7 @@ def from_document(document: object, arrays: Mapping[str, NDArray[np.generic]]) -
         kind=top.choice("kind", Kind),
         guarantee=guarantee_in(top["guarantee"]),
         schema=schema,
-        measurements=Measurements(measurements, sparse),
+        measurements=Measurements(measurements, sparse, gaps),
         model=model,
         microdata=microdata,
         statement=statement_in(top["statement"]),
@@ -253,7 +269,28 @@ def _sparse_in(found: object, where: str, schema: Schema, basket: Basket) -> Spa
     return Sparse(clique, codes, values, threshold, *_noise_in(fields))
 
 
-def _noise_out(measurement: Measurement | Sparse) -> dict[str, object]:
+def _gap_out(gap: Gap, shelf: Shelf) -> dict[str, object]:
+    distance = gap.distance
+    return {
+        "clique": list(distance.clique),
+        "value": distance.value,
+        "grid": distance.grid,
+        "estimate": shelf.put(gap.estimate),
+        **_noise_out(distance),
+    }
+
+
+def _gap_in(found: object, where: str, schema: Schema, basket: Basket) -> Gap:
+    fields = Fields(found, where, {"clique", "value", "grid", "estimate", "law", "scale", "cost"})
+    clique = _clique(fields, schema)
+    estimate = basket.integers(fields["estimate"], fields.path("estimate"))
+    if estimate.shape != schema.sizes(clique):
+        raise wrong(fields.path("estimate"), "an array with one axis per column, as long as its domain")
+    distance = Distance(clique, fields.whole("value", low=-LARGEST), fields.whole("grid", low=1), *_noise_in(fields))
+    return Gap(distance, estimate)
+
+
+def _noise_out(measurement: Measurement | Sparse | Distance) -> dict[str, object]:
     cost = measurement.cost
     return {"law": measurement.law.value, "scale": ratio(measurement.scale), "cost": cost_out(cost)}
 

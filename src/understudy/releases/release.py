@@ -109,7 +109,8 @@ class Release:
 
     def _check_cost(self) -> None:
         """No release may promise more privacy than its measurements left."""
-        costs = [m.cost for m in (*self.measurements, *self.measurements.sparse)]
+        bought = (*self.measurements, *self.measurements.sparse, *(g.distance for g in self.measurements.gaps))
+        costs = [m.cost for m in bought]
         if not costs:
             return
         promise = self.guarantee
