@@ -5,14 +5,19 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 from rich.console import Console
 
 from understudy.cli.root import run
 from understudy.cli.screen import Screen
+from understudy.schema import load_schema
+from understudy.synthesizers import Independent
+from understudy.workflow.run import synthesize
 
 from .conftest import CANARY
 
@@ -76,6 +81,50 @@ def test_on_a_real_terminal_bars_come_and_go(people: Path, schema: Path, tmp_pat
     assert "measuring" in text
     assert "Private with ε = 1" in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1, "the cursor is given back"
+
+
+def test_a_bar_says_the_round_and_what_the_account_charged() -> None:
+    console = Console(width=100, force_terminal=True, force_interactive=True, file=io.StringIO(), highlight=False)
+    screen = Screen(console)
+    with screen.progress():
+        screen.spending(0.1)
+        screen.step("measuring round 1", 0.1)
+        screen.spending(0.43)
+        screen.step("measuring round 7", 0.5)
+        screen.step("left out, beyond 10 cells: age × sex", 0.0)
+        screen.step("fitting", 0.25)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue()).replace("\r", "\n").splitlines()
+    last = [line.split() for line in lines if line.strip()][-2:]
+    assert " ".join(last[0]).startswith("measuring round 7 ━")
+    assert " ".join(last[0]).endswith("43 % of the budget spent")
+    assert last[1][-2:] == ["25", "%"]
+    assert screen.notes == ["Left out, beyond 10 cells: age × sex."]
+
+
+def test_what_is_said_to_be_spent_is_what_the_account_has_charged(people: Path, schema: Path, tmp_path: Path) -> None:
+    """Not what the synthesizer says of itself: one that reports nonsense is not believed."""
+    seen: list[tuple[float, float]] = []
+
+    class Boastful(Independent):
+        def measure(self, curator, workload, progress):
+            progress("measuring", 0.99)
+            found = curator.measure([(name,) for name in curator.schema], share=Fraction(1, 2))
+            progress("measuring", 0.01)
+            return found
+
+    share = [0.0]
+    synthesize(
+        people,
+        load_schema(schema),
+        epsilon=1,
+        synthesizer=Boastful(),
+        ledger=tmp_path / "people.ledger",
+        progress=lambda _, done: seen.append((share[0], done)),
+        spending=lambda part: share.__setitem__(0, part),
+    )
+    told = {done: spent for spent, done in seen}
+    assert told[0.99] == 0
+    assert 0.49 < told[0.01] <= 0.5
 
 
 def test_without_a_terminal_nothing_is_shown() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from understudy.synthesizers import SYNTHESIZERS
+from understudy.synthesizers import SYNTHESIZERS, options_of
 
 from .conftest import Shell
 
@@ -23,3 +23,27 @@ def test_awareness_is_the_class_s_own(shell: Shell) -> None:
             "budget": aware.budget,
             "efficiency": aware.efficiency,
         }
+
+
+def test_one_algorithm_is_explained_with_its_options(shell: Shell) -> None:
+    text = shell("synthesizers", "aim").out
+    assert "use it when" in text
+    assert "VLDB 2022" in text
+    told = shell("synthesizers", "aim", "--json").json
+    assert [option["name"] for option in told["options"]] == list(options_of(SYNTHESIZERS["aim"]))
+    for option in told["options"]:
+        assert f"  {option['name']}={option['default']}   {option['takes']}\n" in text
+        assert option["help"].split()[0] in text
+
+
+def test_all_of_them_have_a_page(shell: Shell) -> None:
+    for name in SYNTHESIZERS:
+        done = shell("synthesizers", name)
+        assert done.code == 0
+        assert max(map(len, done.out.splitlines())) <= 100
+
+
+def test_an_unknown_one_is_met_with_the_nearest(shell: Shell) -> None:
+    done = shell("synthesizers", "privbays")
+    assert done.code == 1
+    assert "Did you mean `privbayes`?" in done.err

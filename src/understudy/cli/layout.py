@@ -27,6 +27,15 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list
     ]
 
 
+def listed(words: Sequence[str]) -> str:
+    """Words as a sentence lists them.
+
+    >>> listed(["data"]), listed(["workload", "data", "budget"])
+    ('data', 'workload, data and budget')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
 def bar(share: float, width: int = 24) -> str:
     """A bar that is full at 1.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli import options
+from understudy.cli import options, settings
 from understudy.cli.layout import aligned, report, report_json
 from understudy.cli.screen import amount, percent
 
@@ -28,9 +28,8 @@ MOST = 20
     metavar="N",
     help="About how many rows the table has, if that may be said: gives expected errors.",
 )
-@click.option(
-    "--synthesizer", default="independent", show_default=True, metavar="NAME", help="See `understudy synthesizers`."
-)
+@settings.synthesizer
+@settings.setting
 @options.neighbours
 @options.currency
 @options.as_json
@@ -40,11 +39,13 @@ def plan(
     delta: str | None,
     rows: int | None,
     synthesizer: str,
+    set_options: tuple[str, ...],
     neighbours: str,
     currency: str | None,
     as_json: bool,
 ) -> None:
     """What `synthesize` with the same options would cost and how exact it would be. Reads SCHEMA only."""
+    method = settings.chosen(synthesizer, set_options)
     from understudy.workflow.plan import plan as make_plan
 
     made = make_plan(
@@ -52,7 +53,7 @@ def plan(
         epsilon=epsilon,
         delta=delta,
         rows=rows,
-        synthesizer=synthesizer,
+        synthesizer=method,
         neighbours=neighbours,
         currency=currency,
     )

@@ -27,6 +27,9 @@ class Screen:
         self._console = console
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
+        self._spent: float | None = None
+        self.notes: list[str] = []
+        """What a run had no room for, in its own words."""
 
     @classmethod
     def of_process(cls) -> Screen:
@@ -55,12 +58,12 @@ class Screen:
         if self._console is None or not self._console.is_interactive:
             yield
             return
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
         with Progress(
-            TextColumn(" {task.description:<10}"),
+            TextColumn(" {task.description:<20}"),
             BarColumn(bar_width=32),
-            TaskProgressColumn(),
+            TextColumn("{task.fields[said]}"),
             console=self._console,
             transient=True,
         ) as bars:
@@ -70,13 +73,25 @@ class Screen:
             finally:
                 self._bars, self._tasks = None, {}
 
+    def spending(self, share: float) -> None:
+        """The account has charged this part of the run's budget; said beside the stage that is told next."""
+        self._spent = share
+
     def step(self, stage: str, done: float) -> None:
-        """A stage has come this far, from 0 to 1."""
+        """A stage has come this far, from 0 to 1; its rounds share one bar. What was left out is kept for afterwards."""
+        from understudy.synthesizers.base import LEFT_OUT
+
+        spent, self._spent = self._spent, None
+        if stage.startswith(LEFT_OUT):
+            self.notes.append(f"{stage[:1].upper()}{stage[1:]}.")
+            return
         if self._bars is None:
             return
-        if stage not in self._tasks:
-            self._tasks[stage] = self._bars.add_task(stage, total=1.0)
-        self._bars.update(self._tasks[stage], completed=done)
+        name = stage.partition(" round ")[0]
+        said = percent(done) if spent is None else f"{percent(spent)} of the budget spent"
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(name, total=1.0, said=said)
+        self._bars.update(self._tasks[name], description=stage, completed=done, said=said)
 
     def stage(self, name: str, what: str, share: str = "") -> None:
         """A stage that is over: what it did, and its part of the budget."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli import options
-from understudy.cli.layout import report_json
+from understudy.cli import options, settings
+from understudy.cli.layout import listed, report_json
 from understudy.cli.ledger import account_facts, spent
 from understudy.cli.paths import check_input, check_outputs
 from understudy.cli.screen import Screen, amount, percent
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 DISCOVERY = frozenset({"types", "values", "bounds"})
 """Steps of a statement that paid for what the schema left open."""
 
+SELECTION = frozenset({"choice", "errors"})
+"""Steps that paid for deciding what to measure."""
+
 
 @click.command(short_help="A private stand-in for a table.")
 @click.argument("file", type=options.FILE)
@@ -32,9 +35,8 @@ DISCOVERY = frozenset({"types", "values", "bounds"})
     metavar="S",
     help="What is public about FILE; see `describe`. Without it types, values and bounds are learned.",
 )
-@click.option(
-    "--synthesizer", default="independent", show_default=True, metavar="NAME", help="See `understudy synthesizers`."
-)
+@settings.synthesizer
+@settings.setting
 @options.epsilon
 @options.delta
 @click.option("--ledger", type=options.FILE, metavar="L", help="The account to charge. Default: FILE.ledger, uncapped.")
@@ -64,6 +66,7 @@ def synthesize(
     file: Path,
     schema: Path | None,
     synthesizer: str,
+    set_options: tuple[str, ...],
     epsilon: str,
     delta: str | None,
     ledger: Path | None,
@@ -79,6 +82,7 @@ def synthesize(
 ) -> None:
     """Write a differentially private stand-in for FILE, a CSV or Parquet table."""
     check_budget(epsilon, delta)
+    method = settings.chosen(synthesizer, set_options)
     check_input(file)
     check_outputs([output, release], inputs=[file, schema, ledger], rows=output)
     from understudy.workflow.opening import open_source
@@ -94,7 +98,7 @@ def synthesize(
                 schema,
                 epsilon=epsilon,
                 delta=delta,
-                synthesizer=synthesizer,
+                synthesizer=method,
                 ledger=ledger,
                 dataset=dataset,
                 neighbours=neighbours,
@@ -103,6 +107,7 @@ def synthesize(
                 run_id=None if resume else run,
                 seed=seed,
                 progress=screen.step,
+                spending=screen.spending,
             )
             screen.step("writing", 0.0)
             if release is not None:
@@ -118,7 +123,8 @@ def synthesize(
     finally:
         source.close()
     if as_json:
-        report_json(facts(made, book=book, output=output, release=release, rows=written))
+        told = facts(made, book=book, output=output, release=release, rows=written)
+        report_json({**told, "left_out": screen.notes})
     else:
         show(screen, made, book=book, output=output, release=release, rows=written)
 
@@ -138,6 +144,7 @@ def facts(made: Release, *, book: Path, output: Path, release: Path | None, rows
         "rows": rows,
         "release": release,
         "synthesizer": made.synthesizer,
+        "options": dict(made.options),
         "guarantee": {
             "sentence": promise.sentence(),
             "kind": promise.kind.value,
@@ -174,7 +181,7 @@ def show(screen: Screen, made: Release, *, book: Path, output: Path, release: Pa
         with Ledger.open(book) as account:
             charged = f" Spent: {spent(account.totals())} ({book})."
     screen.line(f"{made.guarantee.sentence()}{charged}", style="bold")
-    for line in _summary(made):
+    for line in (*_summary(made), *screen.notes):
         screen.line(line)
     for line in warnings(made):
         screen.line(line, style="yellow")
@@ -184,11 +191,14 @@ def stages(made: Release) -> list[tuple[str, str, float]]:
     """What was done in each stage that costs something, and its part of the budget."""
     steps = made.statement.steps
     discovery = sum(float(step.share) for step in steps if step.asked in DISCOVERY)
-    rest = sum(float(step.share) for step in steps if step.asked not in DISCOVERY)
+    selection = [float(step.share) for step in steps if step.asked in SELECTION]
+    rest = sum(float(step.share) for step in steps if step.asked not in DISCOVERY | SELECTION)
     columns = amount(len(made.schema), "column")
     found = _learned(made)
     described = f"{columns}; {found} learned" if found else f"{columns}, all declared"
     told = [("schema", described, discovery)]
+    if selection:
+        told.append(("selection", f"{amount(len(selection), 'question')} about what to measure", sum(selection)))
     if steps:
         measured = made.measurements
         cells = sum(m.values.size for m in measured) + sum(m.values.size for m in measured.sparse)
@@ -226,7 +236,7 @@ def _learned(made: Release) -> str:
         ("bounds", "pair of bounds", "pairs of bounds"),
     )
     parts = [amount(kinds.count(kind), one, many) for kind, one, many in nouns if kind in kinds]
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return listed(parts)
 
 
 def _summary(made: Release) -> list[str]:

@@ -1,46 +1,107 @@
-"""`understudy synthesizers`: which algorithms there are, and what each adapts to."""
+"""`understudy synthesizers`: which algorithms there are, what each adapts to, and all about one of them."""
 
 from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
 
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import aligned, report, report_json
+from understudy.cli.layout import aligned, listed, report, report_json
+
+if TYPE_CHECKING:
+    from understudy.synthesizers import Synthesizer
 
 _ASPECTS = ("workload", "data", "budget", "efficiency")
+_WIDTH = 100
 
 
 @click.command(short_help="The algorithms, and what each adapts to.")
+@click.argument("name", required=False)
 @options.as_json
-def synthesizers(as_json: bool) -> None:
-    """The algorithms, and what each adapts to: the workload, the data, the budget, its own cost."""
-    from understudy.synthesizers import SYNTHESIZERS
+def synthesizers(name: str | None, as_json: bool) -> None:
+    """The algorithms, and what each adapts to: the workload, the data, the budget, its own cost. With NAME, all about that one."""
+    from understudy.synthesizers import SYNTHESIZERS, kind
     from understudy.synthesizers.table import rows
 
+    if name is not None:
+        chosen = kind(name)
+        if as_json:
+            report_json({**_facts(chosen), **_details(chosen)})
+        else:
+            report(_page(chosen))
+        return
     here = [row for row in rows(SYNTHESIZERS) if row.name is not None]
     if as_json:
-        report_json(
-            [
-                {
-                    "name": row.name,
-                    "aware": {aspect: getattr(row.aware, aspect) for aspect in _ASPECTS},
-                    "reads_rows": SYNTHESIZERS[row.name].reads_rows,
-                    "needs_delta": SYNTHESIZERS[row.name].needs_delta,
-                    "about": _about(SYNTHESIZERS[row.name]),
-                }
-                for row in here
-                if row.name is not None
-            ]
-        )
+        report_json([_facts(SYNTHESIZERS[row.name]) for row in here if row.name is not None])
         return
     table = [["", *_ASPECTS, ""]]
     for row in here:
         assert row.name is not None
         marks = ["yes" if getattr(row.aware, aspect) else "·" for aspect in _ASPECTS]
         table.append([row.name, *marks, _about(SYNTHESIZERS[row.name])])
-    report(aligned(table))
+    report([*aligned(table), "", "All about one of them, its options included: understudy synthesizers NAME"])
 
 
-def _about(kind: type) -> str:
+def _facts(kind: type[Synthesizer]) -> dict[str, object]:
+    """A line of the table, for a program."""
+    return {
+        "name": kind.name,
+        "aware": {aspect: getattr(kind.aware, aspect) for aspect in _ASPECTS},
+        "reads_rows": kind.reads_rows,
+        "needs_delta": kind.needs_delta,
+        "about": _about(kind),
+    }
+
+
+def _details(kind: type[Synthesizer]) -> dict[str, object]:
+    """The rest of its page, for a program. Values are written as `--set` reads them."""
+    from understudy.synthesizers import options_of
+
+    return {
+        "use": kind.about.use,
+        "avoid": kind.about.avoid,
+        "cost": kind.about.cost,
+        "paper": kind.about.paper,
+        "options": [
+            {"name": option.name, "takes": option.kind, "default": option.stated, "help": option.help}
+            for option in options_of(kind).values()
+        ],
+    }
+
+
+def _page(kind: type[Synthesizer]) -> list[str]:
+    """All about one algorithm, for a person."""
+    from understudy.synthesizers import options_of
+
+    adapts = [aspect for aspect in _ASPECTS[:3] if getattr(kind.aware, aspect)]
+    facts = [
+        ("use it when", kind.about.use),
+        ("not when", kind.about.avoid),
+        ("cost", kind.about.cost),
+        (
+            "adapts to",
+            listed([f"the {aspect}" for aspect in adapts])
+            if adapts
+            else "nothing: what is asked follows from the schema",
+        ),
+        ("δ", "needs some, for a threshold" if kind.needs_delta else "0 will do"),
+        ("paper", kind.about.paper),
+    ]
+    lines = [f"{kind.name}: {_about(kind)}", ""]
+    for label, words in facts:
+        lines += textwrap.wrap(f"{label:<13}{words}", _WIDTH, subsequent_indent=" " * 13) if words else []
+    found = options_of(kind).values()
+    if not found:
+        return [*lines, "", "It has no options."]
+    lines += ["", "Options, each set by --set OPTION=VALUE:", ""]
+    for option in found:
+        lines.append(f"  {option.name}={option.stated}   {option.kind}")
+        lines += textwrap.wrap(option.help, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return lines
+
+
+def _about(kind: type[Synthesizer]) -> str:
     """The first sentence of its description."""
     return (kind.__doc__ or "").strip().split("\n")[0].split(". ")[0].rstrip(".")

@@ -1,10 +1,8 @@
-"""One module per algorithm; `base` holds the contract, `check` the conformance suite."""
-
-from dataclasses import fields
+"""One module per algorithm; `base` holds the contract, `options` what can be set, `check` the conformance suite."""
 
 from understudy.errors import Refused
 from understudy.synthesizers.aim import AIM
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, silent
+from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, silent
 from understudy.synthesizers.datasynthesizer import DataSynthesizer
 from understudy.synthesizers.gaussian import Gaussian
 from understudy.synthesizers.histogram import Histogram
@@ -12,6 +10,7 @@ from understudy.synthesizers.independent import Independent
 from understudy.synthesizers.mst import MST
 from understudy.synthesizers.mwem import MWEM
 from understudy.synthesizers.mwem_pgm import MWEMPGM
+from understudy.synthesizers.options import Option, nearest, options_of, settle
 from understudy.synthesizers.privbayes import PrivBayes
 from understudy.synthesizers.privmrf import PrivMRF
 from understudy.synthesizers.privsyn import PrivSyn
@@ -41,20 +40,30 @@ SYNTHESIZERS: dict[str, type[Synthesizer]] = {
 """Every algorithm by its name."""
 
 
-def make(name: str, **options: object) -> Synthesizer:
-    """A synthesizer by name, with its options.
+def kind(name: str) -> type[Synthesizer]:
+    """An algorithm by its name.
+
+    >>> kind("aim").name
+    'aim'
+    """
+    if name not in SYNTHESIZERS:
+        near = nearest(name, SYNTHESIZERS)
+        raise Refused(
+            f'There is no synthesizer "{name}". {near}Choose one of {", ".join(SYNTHESIZERS)}. Nothing was spent'
+        )
+    return SYNTHESIZERS[name]
+
+
+def make(name: str, /, **options: object) -> Synthesizer:
+    """A synthesizer by name, with its options; parts of the budget may be fractions, decimals or text.
 
     >>> make("independent", equal=True)
     Independent(equal=True)
+    >>> make("stability", total_share=0.1)
+    Stability(total_share=Fraction(1, 10))
     """
-    if name not in SYNTHESIZERS:
-        raise Refused(f'There is no synthesizer "{name}". Choose one of {", ".join(SYNTHESIZERS)}. Nothing was spent')
-    known = [field.name for field in fields(SYNTHESIZERS[name])]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        remedy = f"It has {', '.join(known)}" if known else "It has none"
-        raise Refused(f'{name}: there is no option "{unknown[0]}". {remedy}. Nothing was spent')
-    return SYNTHESIZERS[name](**options)
+    chosen = kind(name)
+    return chosen(**settle(chosen, options))
 
 
 __all__ = [
@@ -63,12 +72,14 @@ __all__ = [
     "MWEM",
     "MWEMPGM",
     "SYNTHESIZERS",
+    "About",
     "Awareness",
     "Curator",
     "DataSynthesizer",
     "Gaussian",
     "Histogram",
     "Independent",
+    "Option",
     "PrivBayes",
     "PrivMRF",
     "PrivSyn",
@@ -78,6 +89,8 @@ __all__ = [
     "Stability",
     "Synthesizer",
     "Workload",
+    "kind",
     "make",
+    "options_of",
     "silent",
 ]

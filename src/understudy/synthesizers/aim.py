@@ -41,7 +41,16 @@ from understudy.models.junction_tree import forecast
 from understudy.models.tree import TreeModel
 from understudy.models.variance import noise_variance
 from understudy.schema import Schema
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 from understudy.synthesizers.sizes import spelled
 
 LOOSE = 1e-2
@@ -50,21 +59,28 @@ LOOSE = 1e-2
 
 @dataclass(frozen=True, kw_only=True)
 class AIM(Synthesizer):
-    """Adaptive: measures what the model serves worst, weighted by the workload.
-
-    `rounds` per column, `selection` the part of each that choosing takes; the model has at most `cells` cells and a marginal `largest`.
-    `picks` marginals are measured between two fits (by default 1, from 24 columns on (columns / 12)²), out of `candidates` at most.
-    """
+    """Adaptive: measures what the model serves worst, weighted by the workload."""
 
     name: ClassVar[str] = "aim"
     aware: ClassVar[Awareness] = Awareness(workload=True, data=True, budget=True, efficiency=True)
+    about: ClassVar[About] = About(
+        use="accuracy matters more than a minute, and some marginals matter more than others",
+        avoid="a second must do: mst and privmrf measure in one or few steps",
+        cost="30 to 150 rounds, each a private choice, a measurement and a fit",
+        paper=(
+            'McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for differentially '
+            'private synthetic data", VLDB 2022'
+        ),
+    )
 
-    rounds: int = 16
-    selection: Fraction = Fraction(1, 10)
-    cells: int = 1_000_000
-    largest: int = 100_000
-    picks: int | None = None
-    candidates: int = 1_000
+    rounds: int = option(16, "rounds per column that the budget would last for if noise were never halved")
+    selection: Fraction = option(Fraction(1, 10), "the part of each round that pays for choosing")
+    cells: int = option(1_000_000, "cells of the largest model")
+    largest: int = option(100_000, "cells of the largest marginal")
+    picks: int | None = option(
+        None, "marginals measured between two fits; none: 1, and from 24 columns on (columns / 12)²"
+    )
+    candidates: int = option(1_000, "marginals compared in a round, at most")
 
     def __post_init__(self) -> None:
         if not isinstance(self.selection, Fraction) or not 0 < self.selection < 1:
@@ -90,8 +106,9 @@ class AIM(Synthesizer):
         unit = unit_noise(first, 1 - curator.left, power)
         state = estimate(schema, found, tolerance=LOOSE)
         picks = self.picks or max(1, len(schema) // 12) ** 2
-        last = False
+        last, turn = False, 0
         while not last:
+            turn += 1
             now = max(1, min(picks, int(curator.left / share)))
             last = curator.left < (now + 1) * share
             part = curator.left / now if last else share
@@ -102,7 +119,7 @@ class AIM(Synthesizer):
             bought = self._round(curator, pool, estimates, part=part, noise=noise, picks=now, room=room, last=last)
             found += bought
             state = estimate(schema, found, warm=state, tolerance=LOOSE, limit_cells=self._limit)
-            progress("measuring", float(1 - curator.left))
+            progress(f"measuring round {turn}", float(1 - curator.left))
             settled = [
                 np.abs(state.model.marginal(m.clique) - estimates[m.clique]).sum() <= noise * m.values.size
                 for m in bought

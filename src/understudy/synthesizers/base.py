@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -25,11 +25,29 @@ from understudy.models.model import Portable
 from understudy.schema import Schema
 
 Progress = Callable[[str, float], None]
-"""Told a stage's name and how much of it is done, from 0 to 1."""
+"""Told a stage's name and how much of it is done, from 0 to 1.
+
+A stage may say its round ("measuring round 7"). One that begins with LEFT_OUT is a note for the reader, not a stage.
+"""
+
+LEFT_OUT = "left out"
+"""How a note begins that says what there was no room for."""
+
+Value = TypeVar("Value")
+"""What an option is set to."""
 
 
 def silent(stage: str, done: float) -> None:
     """Progress nobody watches."""
+
+
+def option(default: Value, help: str) -> Value:
+    """A field of a synthesizer that can be set by name, with the sentence that explains it; `options.options_of` reads it back.
+
+    To the dataclass it is a field, to a type checker the default.
+    """
+    made: Value = field(default=default, metadata={"help": help})
+    return made
 
 
 class Curator(Protocol):
@@ -135,11 +153,22 @@ class Awareness:
 
 
 @dataclass(frozen=True, kw_only=True)
+class About:
+    """What a reader wants to know before choosing: when to use it and when not, what it costs, and where it was published."""
+
+    use: str
+    avoid: str
+    cost: str
+    paper: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Synthesizer(ABC):
-    """Measure, then estimate. Options are the fields of the dataclass."""
+    """Measure, then estimate. Options are the fields of the dataclass, each made by `option`."""
 
     name: ClassVar[str]
     aware: ClassVar[Awareness]
+    about: ClassVar[About]
     reads_rows: ClassVar[bool] = True
     """Whether it asks the curator anything; one that does uses 99 % of its budget or more."""
     needs_delta: ClassVar[bool] = False

@@ -28,7 +28,7 @@ from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models.model import Portable
 from understudy.schema import Schema
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload
+from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, option
 from understudy.synthesizers.independent import Independent
 from understudy.synthesizers.privbayes import PrivBayes
 from understudy.synthesizers.random import Random
@@ -41,18 +41,23 @@ HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, kw_only=True)
 class DataSynthesizer(Synthesizer):
-    """Random, independent or correlated attributes, by `mode`.
-
-    `k` is the number of parents in correlated mode; without it, as many as leave the tables useful. `rows` is the number of rows in random
-    mode, which does not look at any.
-    """
+    """Random, independent or correlated attributes, by `mode`."""
 
     name: ClassVar[str] = "datasynthesizer"
     aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=True, efficiency=True)
+    about: ClassVar[About] = About(
+        use="you know its three modes and want them with exact noise and a ledger",
+        avoid="accuracy matters most",
+        cost=(
+            "nothing in random mode, one histogram per column in independent mode, a network and its tables in "
+            "correlated mode"
+        ),
+        paper='Ping, Stoyanovich, Howe, "DataSynthesizer: privacy-preserving synthetic datasets", SSDBM 2017',
+    )
 
-    mode: Mode = "correlated"
-    k: int | None = None
-    rows: int | None = None
+    mode: Mode = option("correlated", "what is kept: nothing, single columns, or a network")
+    k: int | None = option(None, "parents of a column in correlated mode; none: as many as leave the tables useful")
+    rows: int | None = option(None, "rows in random mode, which looks at none; none: the schema's, else 1000")
 
     def __post_init__(self) -> None:
         if self.mode not in get_args(Mode):

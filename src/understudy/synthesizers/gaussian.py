@@ -30,19 +30,37 @@ from understudy.models.estimation import estimate_tree
 from understudy.models.junction_tree import forecast
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 from understudy.synthesizers.sizes import LIMIT, cells, column_sizes, holdable, size_weights, spelled, varied
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(Synthesizer):
-    """The workload once, as much of it as one model of `limit` cells can hold. `size_aware=False` gives every marginal the same noise."""
+    """The workload once, as much of it as one model of `limit` cells can hold."""
 
     name: ClassVar[str] = "gaussian"
     aware: ClassVar[Awareness] = Awareness(workload=True, data=False, budget=False, efficiency=True)
+    about: ClassVar[About] = About(
+        use=(
+            "few columns, or few values in each, so that all marginals that matter fit; or selection by data is "
+            "unwanted"
+        ),
+        avoid="there are many large columns: only part of the pairs fits into a model",
+        cost="one request, nothing for choosing; time goes into the fit, which grows with the cells of the model",
+        paper='McKenna, Mullins, Sheldon, Miklau, "AIM", VLDB 2022, Table 2: the baseline of that name',
+    )
 
-    size_aware: bool = True
-    limit: int = LIMIT
+    size_aware: bool = option(True, "larger marginals get more of the budget; false: the same noise on all")
+    limit: int = option(LIMIT, "cells of the model; what is left out is said")
 
     def __post_init__(self) -> None:
         if self.limit < 1:

@@ -27,7 +27,16 @@ from understudy.models.dense import DenseModel
 from understudy.models.pooling import pool_marginal, pool_total
 from understudy.models.uniform import uniform_shares
 from understudy.schema import Schema, codec_of
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 
 LIMIT = 1_000_000
 """Cells that are still counted one by one."""
@@ -45,9 +54,15 @@ class Histogram(Synthesizer):
 
     name: ClassVar[str] = "histogram"
     aware: ClassVar[Awareness] = Awareness(workload=False, data=False, budget=False, efficiency=False)
+    about: ClassVar[About] = About(
+        use="few columns with few values",
+        avoid="most combinations are empty: noise in them outweighs the rows",
+        cost="one request; a noisy count for every combination of values",
+        paper='Dwork, McSherry, Nissim, Smith, "Calibrating noise to sensitivity in private data analysis", TCC 2006',
+    )
 
-    limit: int = LIMIT
-    fit: Fit = "project"
+    limit: int = option(LIMIT, "combinations of values; more are refused before anything is spent")
+    fit: Fit = option("project", "what becomes of negative counts: projected, cut at zero, or cut and rescaled")
 
     def __post_init__(self) -> None:
         if self.limit < 1:

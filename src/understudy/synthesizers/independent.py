@@ -22,17 +22,32 @@ from understudy.accounting.cost import Currency
 from understudy.measurements import Clique, Measurements
 from understudy.models.product import ProductModel
 from understudy.schema import Schema
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Independent(Synthesizer):
-    """Each column a noisy histogram, nothing between them. `equal` splits the budget equally instead of by the columns' sizes."""
+    """Each column a noisy histogram, nothing between them."""
 
     name: ClassVar[str] = "independent"
     aware: ClassVar[Awareness] = Awareness(workload=False, data=False, budget=False, efficiency=True)
+    about: ClassVar[About] = About(
+        use="single columns matter, or there are very many columns",
+        avoid="relations between columns matter: it has none",
+        cost="one request, one histogram per column",
+        paper='Dwork, McSherry, Nissim, Smith, "Calibrating noise to sensitivity in private data analysis", TCC 2006',
+    )
 
-    equal: bool = False
+    equal: bool = option(False, "split the budget equally instead of by the columns' sizes")
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """Every column that discovery has not counted yet; all of them once more where it has counted each.

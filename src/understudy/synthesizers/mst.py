@@ -49,7 +49,16 @@ from understudy.models.product import ProductModel
 from understudy.models.residuals import Residuals
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 from understudy.synthesizers.sizes import LIMIT, cells, column_sizes, size_weights, spelled, uncounted, varied
 
 Select = Literal["choices", "errors"]
@@ -62,23 +71,24 @@ Estimates = dict[Clique, NDArray[np.float64]]
 
 @dataclass(frozen=True, kw_only=True)
 class MST(Synthesizer):
-    """A spanning tree of strongly dependent pairs.
-
-    `singles` and `selection` are the parts of the budget for one-way marginals and for choosing the tree. `select` chooses by
-    private choices or by noisy errors of all pairs. `compress` merges rare values when pairs are measured. `public` lists
-    cliques known from elsewhere. Pairs have at most `limit` cells.
-    """
+    """A spanning tree of strongly dependent pairs."""
 
     name: ClassVar[str] = "mst"
     aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=False, efficiency=True)
+    about: ClassVar[About] = About(
+        use="a first choice for most tables: fast, robust at small ε, any number of columns",
+        avoid="interactions of three columns matter and ε is large",
+        cost="one marginal per column, one fewer pairs, and as many private choices; about a second",
+        paper='McKenna, Miklau, Sheldon, "Winning the NIST contest", Journal of Privacy and Confidentiality 2021',
+    )
 
-    singles: Fraction = Fraction(1, 4)
-    selection: Fraction = Fraction(1, 10)
-    select: Select = "choices"
-    size_aware: bool = True
-    compress: bool = False
-    public: tuple[Clique, ...] | None = None
-    limit: int = LIMIT
+    singles: Fraction = option(Fraction(1, 4), "part of the budget for single columns")
+    selection: Fraction = option(Fraction(1, 10), "part of the budget for choosing the tree")
+    select: Select = option("choices", "choose pair by pair, or release noisy weights (errors) of all pairs once")
+    size_aware: bool = option(True, "larger marginals get more of the budget; false: all the same")
+    compress: bool = option(False, "values rarer than three deviations of noise share a bin in every pair")
+    public: tuple[Clique, ...] | None = option(None, "the pairs, from public data alone; nothing is spent on choosing")
+    limit: int = option(LIMIT, "cells of the largest pair; what is left out is said")
 
     def __post_init__(self) -> None:
         if not (min(self.singles, self.selection) > 0 and self.singles + self.selection < 1):
@@ -170,7 +180,7 @@ class MST(Synthesizer):
         for done in range(count):
             apart = _apart(edges, chosen)
             chosen.append(curator.choose({pair: estimates[pair] for pair in apart}, share=share / count))
-            progress("selecting", (done + 1) / count)
+            progress(f"selecting round {done + 1}", (done + 1) / count)
         return chosen
 
     def _maps(self, schema: Schema, found: Measurements, clique: Clique) -> tuple[AxisMap, ...]:

@@ -44,7 +44,16 @@ from understudy.models.dense import DenseModel
 from understudy.models.pooling import pool_total
 from understudy.models.uniform import uniform_shares
 from understudy.schema import Schema, codec_of
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 
 LIMIT = 1_000_000
 """Cells of the domain that are still held one by one."""
@@ -60,22 +69,31 @@ Start = Literal["uniform", "histogram"]
 
 @dataclass(frozen=True, kw_only=True)
 class MWEM(Synthesizer):
-    """The whole domain, corrected where it is worst. At most `limit` cells; `MWEM.figure()` is the algorithm as first published.
+    """The whole domain, corrected where it is worst.
 
-    `rounds` is T. `whole`, `passes`, `average` and `start` are its improvements; `total_share` and `start_share` parts of the budget.
+    `MWEM.figure()` is the algorithm as first published; `whole`, `passes`, `average` and `start` are its improvements.
     """
 
     name: ClassVar[str] = "mwem"
     aware: ClassVar[Awareness] = Awareness(workload=True, data=True, budget=False, efficiency=False)
+    about: ClassVar[About] = About(
+        use="few columns, few combinations of values, and a list of marginals that matter",
+        avoid="the domain is large: it is refused",
+        cost="a private choice and a measurement in each round; computing grows with every combination of values",
+        paper=(
+            'Hardt, Ligett, McSherry, "A simple and practical algorithm for differentially private data '
+            'release", NIPS 2012'
+        ),
+    )
 
-    rounds: int = 10
-    whole: bool = True
-    passes: int = 10
-    average: bool = False
-    start: Start = "uniform"
-    start_share: Fraction = Fraction(1, 2)
-    total_share: Fraction = Fraction(1, 20)
-    limit: int = LIMIT
+    rounds: int = option(10, "choices and answers")
+    whole: bool = option(True, "measure a whole marginal a round; false: one of its cells, as in the paper's figure")
+    passes: int = option(10, "times that all answers so far are used again after each round")
+    average: bool = option(False, "the mean of all rounds, as in the paper's figure, instead of the last")
+    start: Start = option("uniform", "begin with the uniform distribution, or with a noisy count of every combination")
+    start_share: Fraction = option(Fraction(1, 2), "part of the budget for that noisy count")
+    total_share: Fraction = option(Fraction(1, 20), "part of the budget for the number of rows, where it is private")
+    limit: int = option(LIMIT, "combinations of values; more are refused before anything is spent")
 
     def __post_init__(self) -> None:
         if min(self.rounds, self.limit) < 1 or self.passes < 0:
@@ -111,7 +129,7 @@ class MWEM(Synthesizer):
         share = curator.left / self.rounds
         state = self._begin(schema, found)
         for done in range(self.rounds):
-            progress("measuring", done / self.rounds)
+            progress(f"measuring round {done + 1}", done / self.rounds)
             answer = self._round(curator, workload, state, share)
             found += answer
             state.learn(answer[0], self.passes)

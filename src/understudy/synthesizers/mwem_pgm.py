@@ -30,7 +30,16 @@ from understudy.models.estimation import estimate, estimate_tree
 from understudy.models.possible import impossible_masks
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 from understudy.synthesizers.gaussian import weighed
 from understudy.synthesizers.sizes import (
     LIMIT,
@@ -54,19 +63,24 @@ MOST = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class MWEMPGM(Synthesizer):
-    """Rounds of choosing and measuring what the model serves worst.
-
-    `rounds` is the number of columns where nobody says, at most 16. `selection` is the part of a round that its choice gets.
-    `limit` caps the cells of the last round's model; round i of T may use i/T of it.
-    """
+    """Rounds of choosing and measuring what the model serves worst."""
 
     name: ClassVar[str] = "mwem_pgm"
     aware: ClassVar[Awareness] = Awareness(workload=True, data=True, budget=False, efficiency=True)
+    about: ClassVar[About] = About(
+        use="some time may pass, and the workload has triples",
+        avoid="a second must do",
+        cost="in each round a private choice over the whole workload, a measurement and a fit",
+        paper=(
+            'McKenna, Sheldon, Miklau, "Graphical-model based estimation and inference for differential '
+            'privacy", ICML 2019'
+        ),
+    )
 
-    rounds: int | None = None
-    selection: Fraction = Fraction(1, 10)
-    start: bool = True
-    limit: int = LIMIT
+    rounds: int | None = option(None, "marginals chosen and measured; none: the number of columns, at most 16")
+    selection: Fraction = option(Fraction(1, 10), "part of a round for its choice")
+    start: bool = option(True, "begin with single columns; false: the uniform distribution, as in the paper")
+    limit: int = option(LIMIT, "cells of the last round's model; round i of T may use i/T of it")
 
     def __post_init__(self) -> None:
         if self.rounds is not None and self.rounds < 1:
@@ -106,7 +120,7 @@ class MWEMPGM(Synthesizer):
             )
             growth.add(clique)
             found += curator.measure([clique], share=curator.left if last else measuring)
-            progress("measuring", (done + 1) / rounds)
+            progress(f"measuring round {done + 1}", (done + 1) / rounds)
             if not last:
                 fit = estimate(schema, found, limit_cells=self.limit, warm=fit)
         return found

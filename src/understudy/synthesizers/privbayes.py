@@ -43,7 +43,16 @@ from understudy.models.network import NetworkModel
 from understudy.models.pooling import pool_total
 from understudy.models.product import ProductModel
 from understudy.schema import Schema, codec_of
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 
 CANDIDATES = 4_000
 """Pairs that one choice is made from, at most."""
@@ -68,22 +77,26 @@ ScoreName = Literal["auto", "R", "I", "F", "l1"]
 
 @dataclass(frozen=True, kw_only=True)
 class PrivBayes(Synthesizer):
-    """A Bayesian network chosen privately, with a noisy table for each node.
-
-    `k` fixes the number of parents; without it `theta` decides. `beta` is the part of the budget for structure. `score` is R, I, F or l1;
-    `auto` takes R where the number of rows is public and l1 elsewhere. `pgm` fits one distribution to all tables at once instead of
-    reading conditionals off each of them. `clip` cuts negative counts at zero, as the paper does, instead of projecting.
-    """
+    """A Bayesian network chosen privately, with a noisy table for each node."""
 
     name: ClassVar[str] = "privbayes"
     aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=True, efficiency=True)
+    about: ClassVar[About] = About(
+        use="the budget is a pure ε, or the network itself is of interest",
+        avoid="there are very many columns, or columns with hundreds of values",
+        cost="as many private choices and tables as there are columns; each choice counts every candidate",
+        paper=(
+            'Zhang, Cormode, Procopiuc, Srivastava, Xiao, "PrivBayes: private data release via Bayesian '
+            'networks", TODS 2017'
+        ),
+    )
 
-    k: int | None = None
-    theta: float = 4.0
-    beta: Fraction = Fraction(3, 10)
-    score: ScoreName = "auto"
-    pgm: bool = False
-    clip: bool = False
+    k: int | None = option(None, "parents of a column; none: as many as theta leaves useful")
+    theta: float = option(4.0, "how many times its mean noise an average cell must hold")
+    beta: Fraction = option(Fraction(3, 10), "part of the budget for the network's structure")
+    score: ScoreName = option("auto", "what choices go by; auto: R where the number of rows is public, else l1")
+    pgm: bool = option(False, "fit one distribution to all tables instead of reading conditionals off each")
+    clip: bool = option(False, "cut negative counts at zero, as in the paper, instead of projecting")
 
     def __post_init__(self) -> None:
         if self.k is not None and self.k < 0:
@@ -168,7 +181,7 @@ class _Task:
             k, cells = self._useful(root, share=tables / d, tables=tables * (d - 1) / d)
         pairs = [first]
         for turn in range(1, d):
-            self.progress("choosing", turn / d)
+            self.progress(f"choosing round {turn}", turn / d)
             candidates = self._candidates([pair[0] for pair in pairs], k, cells)
             blank = {clique: np.zeros([self.sizes[name] for name in clique]) for clique in candidates}
             pairs.append(self._chosen(blank, score, Fraction(options.beta) / (d - 1)))
@@ -195,7 +208,7 @@ class _Task:
         pair: Clique = (self.columns[0],)
         crowd: Codes = {}
         for turn in range(1, d):
-            self.progress("measuring", turn / d)
+            self.progress(f"measuring round {turn}", turn / d)
             self._join(crowd, pair)
             estimates = {
                 clique: total * np.multiply.outer(shares[clique[0]], self._seen(crowd, clique[1:]))

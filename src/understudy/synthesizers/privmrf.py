@@ -34,7 +34,16 @@ from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.aim import LOOSE, noise_power, one_ways, unit_noise
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 from understudy.synthesizers.sizes import spelled
 
 ORDER = 4
@@ -55,22 +64,23 @@ TOLLS = (0.0, 0.25, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class PrivMRF(Synthesizer):
-    """A graph of dependent columns and the useful marginals of its cliques.
-
-    `singles` and `selection` are parts of the budget for one-ways and pair scores, `first` that for the marginals measured before any is
-    compared with the model. `theta` is how many times its noise an average cell must expect (the paper has 6), `extra` the further
-    marginals per column, `cells` the size of the largest model.
-    """
+    """A graph of dependent columns and the useful marginals of its cliques."""
 
     name: ClassVar[str] = "privmrf"
     aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=True, efficiency=True)
+    about: ClassVar[About] = About(
+        use="nearly the accuracy of aim is wanted in seconds",
+        avoid="ε is very small",
+        cost="a noisy distance for each pair, and two to three marginals per column",
+        paper='Cai, Lei, Wei, Xiao, "Data synthesis via differentially private Markov random fields", VLDB 2021',
+    )
 
-    singles: Fraction = Fraction(1, 10)
-    selection: Fraction = Fraction(1, 10)
-    first: Fraction = Fraction(4, 10)
-    theta: float = 4.0
-    extra: float = 0.8
-    cells: int = 500_000
+    singles: Fraction = option(Fraction(1, 10), "part of the budget for single columns")
+    selection: Fraction = option(Fraction(1, 10), "part of the budget for a noisy distance of every pair")
+    first: Fraction = option(Fraction(4, 10), "part of the budget for what is measured before the model is asked")
+    theta: float = option(4.0, "how many times its mean noise an average cell must expect; the paper has 6")
+    extra: float = option(0.8, "marginals per column measured after the first ones")
+    cells: int = option(500_000, "cells of the largest model")
 
     def __post_init__(self) -> None:
         parts = (self.singles, self.selection, self.first)
@@ -146,7 +156,7 @@ class PrivMRF(Synthesizer):
             worst = some[:picks]
             weights = [_size(r, sizes) ** (1 / (1 + power)) for r in worst]
             bought += curator.measure(worst, share=curator.left if turn == ROUNDS - 1 else share, weights=weights)
-            progress("measuring", float(1 - curator.left))
+            progress(f"measuring round {turn + 1}", float(1 - curator.left))
         return bought
 
 

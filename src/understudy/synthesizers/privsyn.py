@@ -45,7 +45,16 @@ from understudy.models.rows import RowsModel
 from understudy.models.shrinkage import shrink
 from understudy.models.variance import cell_variance, noise_variance
 from understudy.schema import Schema
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 from understudy.synthesizers.pairs import Noise, combine, dense_marginals, occupied
 
 WIDEST = 1_000_000
@@ -57,24 +66,28 @@ ROUNDS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class PrivSyn(Synthesizer):
-    """Pairs worth their noise, and a table of rows grown from them.
-
-    `selection` and `singles` are the parts of the budget for InDif and for one-way marginals. Cliques have fewer than `largest` cells (1
-    keeps to pairs). The table is grown in `iterations` at most, with smaller steps after `every` of them, and has as many rows as the data
-    are estimated to have, at most `most_rows`.
-    """
+    """Pairs worth their noise, and a table of rows grown from them."""
 
     name: ClassVar[str] = "privsyn"
     aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=True, efficiency=True)
+    about: ClassVar[About] = About(
+        use="ten to a hundred columns with many relations, and all pairs matter",
+        avoid="rows are to be completed, or triples matter at small ε",
+        cost="a noisy distance for each pair, then one request; time grows with rows × marginals × iterations",
+        paper=(
+            'Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang, "PrivSyn: differentially private data '
+            'synthesis", USENIX Security 2021'
+        ),
+    )
 
-    selection: Fraction = Fraction(1, 10)
-    singles: Fraction = Fraction(1, 10)
-    largest: int = 5_000
-    occupied: bool = True
-    shrink: bool = True
-    iterations: int = 100
-    every: int = 2
-    most_rows: int = 200_000
+    selection: Fraction = option(Fraction(1, 10), "part of the budget for a noisy distance of every pair")
+    singles: Fraction = option(Fraction(1, 10), "part of the budget for single columns")
+    largest: int = option(5_000, "cells of a marginal of more than two columns; 1 keeps to pairs")
+    occupied: bool = option(True, "mostly empty marginals count only the cells in which rows are expected")
+    shrink: bool = option(True, "draw marginals towards independence where noise is all there is to see")
+    iterations: int = option(100, "passes in which the table is grown, at most")
+    every: int = option(2, "passes after which steps become smaller")
+    most_rows: int = option(200_000, "rows of the table that is grown; more are made by repeating it")
 
     def __post_init__(self) -> None:
         if min(self.selection, self.singles) <= 0 or self.selection + self.singles >= 1:

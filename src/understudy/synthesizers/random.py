@@ -17,7 +17,7 @@ from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models.product import ProductModel
 from understudy.schema import Schema
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload
+from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, option
 
 DEFAULT_ROWS = 1000
 """Rows where neither the caller nor the schema names a number."""
@@ -25,13 +25,18 @@ DEFAULT_ROWS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Random(Synthesizer):
-    """Random rows that fit the schema, at no cost. `rows` defaults to the schema's public number, else to 1000."""
+    """Random rows that fit the schema, at no cost."""
 
     name: ClassVar[str] = "random"
     aware: ClassVar[Awareness] = Awareness(workload=False, data=False, budget=False, efficiency=True)
+    about: ClassVar[About] = About(
+        use="a program has to be tested before a release exists",
+        avoid="anybody will compute a statistic",
+        cost="nothing: ε = 0, and no ledger",
+    )
     reads_rows: ClassVar[bool] = False
 
-    rows: int | None = None
+    rows: int | None = option(None, "how many; none: the schema's public number, else 1000")
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 0:

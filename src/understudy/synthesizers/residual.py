@@ -47,7 +47,16 @@ from understudy.measurements import AxisMap, Centring, Clique, Identity, Measure
 from understudy.models.estimation import estimate_tree
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 from understudy.synthesizers.gaussian import fitting
 from understudy.synthesizers.sizes import LIMIT, cells, rounded
 
@@ -60,18 +69,23 @@ MIDDLE = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Residual(Synthesizer):
-    """The workload by its residuals, as much of it as one model of `limit` cells can hold.
-
-    Marginals of at most `largest` cells are measured by residuals where that is expected to help. `absolute=False` minimises
-    the sum of variances instead of the mean L1 error.
-    """
+    """The workload by its residuals, as much of it as one model of `limit` cells can hold."""
 
     name: ClassVar[str] = "residual"
     aware: ClassVar[Awareness] = Awareness(workload=True, data=False, budget=False, efficiency=True)
+    about: ClassVar[About] = About(
+        use="as gaussian, with columns of few values",
+        avoid="there are many large columns: it becomes gaussian",
+        cost="one request, nothing for choosing; time goes into the fit",
+        paper=(
+            'Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism for noisy marginals under convex '
+            'privacy constraints", NeurIPS 2023'
+        ),
+    )
 
-    largest: int = 64
-    absolute: bool = True
-    limit: int = LIMIT
+    largest: int = option(64, "cells up to which a marginal may be measured by residuals, where that should help")
+    absolute: bool = option(True, "the smallest mean L1 error; false: the smallest sum of variances")
+    limit: int = option(LIMIT, "cells of the model; what is left out is said")
 
     def __post_init__(self) -> None:
         if self.largest < 0:

@@ -23,18 +23,33 @@ from understudy.models.pooling import pool_cells, pool_total
 from understudy.models.possible import impossible_masks, impossible_rows
 from understudy.models.sparse import SparseModel
 from understudy.schema import Schema
-from understudy.synthesizers.base import Awareness, Curator, Progress, Synthesizer, Workload, public_total
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    Curator,
+    Progress,
+    Synthesizer,
+    Workload,
+    option,
+    public_total,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stability(Synthesizer):
-    """Noisy counts of only the combinations that occur. A private number of rows is bought with `total_share` of the budget."""
+    """Noisy counts of only the combinations that occur."""
 
     name: ClassVar[str] = "stability"
     aware: ClassVar[Awareness] = Awareness(workload=False, data=True, budget=False, efficiency=True)
+    about: ClassVar[About] = About(
+        use="the domain is huge and the same combinations occur again and again",
+        avoid="most rows are unique: what is rare is not shown at all",
+        cost="one request, and some δ for the threshold",
+        paper='Bun, Nissim, Stemmer, "Simultaneous private learning of multiple concepts", ITCS 2016',
+    )
     needs_delta: ClassVar[bool] = True
 
-    total_share: Fraction = Fraction(1, 20)
+    total_share: Fraction = option(Fraction(1, 20), "part of the budget for the number of rows, where it is private")
 
     def __post_init__(self) -> None:
         if not isinstance(self.total_share, Fraction) or not 0 < self.total_share < 1:

@@ -7,6 +7,7 @@ happens.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -40,6 +41,13 @@ THRESHOLD_SHARE = Fraction(1, 10)
 
 DEFAULT_SYNTHESIZER = "independent"
 
+Spending = Callable[[float], None]
+"""Told the part of a run's budget that was charged so far, from 0 to 1."""
+
+
+def unwatched(share: float) -> None:
+    """Spending nobody watches."""
+
 
 def synthesize(
     data: object,
@@ -57,13 +65,15 @@ def synthesize(
     run_id: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
+    spending: Spending = unwatched,
 ) -> Release:
     """Release a differentially private stand-in for a table.
 
     `data` is a CSV or Parquet path, or a pandas, polars, pyarrow or DuckDB frame. Without a `schema`, types, values and bounds are
     learned inside the budget. The whole (ε, δ) is charged to the ledger before any noise is drawn; without one, an uncapped
     `<file>.ledger` records the running total. `seed` seeds the sampling of synthetic rows, never the noise. `resume` takes up a run
-    that was cut off.
+    that was cut off. `progress` is told every stage; just before, while the run still spends, `spending` is told which part of its
+    budget the account has charged.
 
     >>> import tempfile
     >>> from understudy.schema import Boolean
@@ -100,7 +110,12 @@ def synthesize(
             max_rows=described.unit.max_rows,
         )
         custody = Custody(room, described)
-        measurements = perform(custody, method, progress)
+
+        def told(stage: str, done: float) -> None:
+            spending(float(sum(cost.amount for _, cost in custody.charges) / filter.total))
+            progress(stage, done)
+
+        measurements = perform(custody, method, told)
         run.finish()
         head = book.head
     progress("fitting", 0.0)

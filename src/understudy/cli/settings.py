@@ -1,0 +1,41 @@
+"""Which algorithm, and how it is set: the two options that `synthesize` and `plan` share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from understudy.synthesizers import Synthesizer
+
+synthesizer = click.option(
+    "--synthesizer",
+    default="independent",
+    show_default=True,
+    metavar="NAME",
+    help="Which algorithm; `understudy synthesizers` lists them.",
+)
+setting = click.option(
+    "--set",
+    "set_options",
+    multiple=True,
+    metavar="OPTION=VALUE",
+    help="An option of the algorithm, such as rounds=20. May be repeated; `understudy synthesizers NAME` explains them.",
+)
+
+
+def chosen(name: str, settings: Sequence[str]) -> Synthesizer:
+    """The algorithm with its options; wrong names and values are refused before a file is opened."""
+    from understudy.synthesizers import make
+
+    options: dict[str, object] = {}
+    for setting in settings:
+        option, equals, value = (part.strip() for part in setting.partition("="))
+        if not (option and equals):
+            raise click.BadParameter("write OPTION=VALUE, such as rounds=20", param_hint="--set")
+        if option in options:
+            raise click.BadParameter(f"`{option}` is set twice", param_hint="--set")
+        options[option] = value
+    return make(name, **options)
