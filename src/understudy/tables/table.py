@@ -21,6 +21,7 @@ from understudy.tables.counting import Clique, Tally, sparse
 from understudy.tables.expression import code, index, label
 from understudy.tables.grid import WholeGrid
 from understudy.tables.layers import Layers
+from understudy.tables.records import Records, chosen, joined
 from understudy.tables.source import Source
 from understudy.tables.stored import Stored
 from understudy.tables.unit import bound, salt
@@ -30,6 +31,9 @@ CODES_BYTES = 10**9
 
 KEPT_CELLS = 1 << 22
 """Cells of marginals that are kept once counted: what chooses among the same cliques round after round counts them once."""
+
+MANY_EDGES = 257
+"""Bins of a lattice beyond which values are counted one by one and then put into bins: each edge is a comparison in a query."""
 
 VOTED_TOGETHER = 8
 """Columns whose votes are counted in one query."""
@@ -186,6 +190,13 @@ class Table:
 
     def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
         """How many lattice indices lie in each bin edges[i] ≤ x < edges[i + 1]; those outside are not counted."""
+        if len(edges) > MANY_EDGES:
+            positions, times = self.lattice(column)
+            bins = np.searchsorted(np.array(edges, np.int64), positions, side="right") - 1
+            held = (bins >= 0) & (bins < len(edges) - 1)
+            found_in = np.zeros(len(edges) - 1, np.int64)
+            np.add.at(found_in, bins[held], times[held])
+            return found_in
         layers, found = self._index(column)
         # A bin per whole number needs no comparisons; others go through a tree of them.
         bin = WholeGrid(unit=Fraction(1), nearest=False).cuts(found, tuple(edges))
@@ -221,6 +232,43 @@ class Table:
                 tally.add(dict(zip(some, batch, strict=True)))
             counted += tally.counts()
         return np.array(counted, np.int64).reshape(len(columns), len(CANDIDATES))
+
+    def records(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        key: str | None = None,
+        most: int | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Records:
+        """Rows of a closed schema as arrays, at most `most` of them, for the custodian's own comparisons.
+
+        A value beyond its bounds lies on the nearest one; `key` names the column that aligns two tables.
+        """
+        names = list(self.schema) if columns is None else list(columns)
+        lattice = [name for name in names if isinstance(self._column(name), Lattice)]
+        layers, engine = Layers(), self._rows.source.engine
+        select = [
+            code(layers, codec, self._stored(name), engine.listing) for name, codec in self._codecs(names).items()
+        ]
+        for name in lattice:
+            described = self._column(name)
+            assert isinstance(described, Lattice)
+            assert described.low is not None
+            found = layers.read(index(layers, described, self._stored(name)))
+            clipped = f"LEAST(GREATEST({found}, {described.low}), {described.high})"
+            select.append(
+                f"CAST(CASE WHEN {found} IS NULL THEN 0 ELSE {clipped} - ({described.low - 1}) END AS UBIGINT)"
+            )
+        if key is not None:
+            select.append(f"hash(CAST({self._stored(key).cell} AS VARCHAR))")
+        keep, done, kept = chosen(self.rows(), most, rng), 0, []
+        for batch in engine.stream(layers.query(self._rows.relation, select), doing="reading rows"):
+            length = len(batch[0])
+            here = slice(None) if keep is None else keep[(keep >= done) & (keep < done + length)] - done
+            kept.append([column[here] for column in batch])
+            done += length
+        return joined(self.schema, names, lattice, kept, keyed=key is not None)
 
     def _column(self, name: str) -> Column:
         return self.schema[name]

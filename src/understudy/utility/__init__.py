@@ -1,5 +1,6 @@
 """How close is a stand-in: comparisons for the custodian. They read real rows, so their results are internal, not private."""
 
-from understudy.utility.marginals import INTERNAL, Comparison, Gap, compare
+from understudy.findings import INTERNAL
+from understudy.utility.marginals import Comparison, Gap, compare
 
 __all__ = ["INTERNAL", "Comparison", "Gap", "compare"]

@@ -18,11 +18,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.findings import INTERNAL
 from understudy.measurements import Clique
 from understudy.schema import Schema
-
-INTERNAL = "internal, not private: computed from the real rows without noise"
-"""Stands wherever such a result is written."""
 
 DENSE_CELLS = 2**22
 """Above this many cells a pair is compared by the cells that occur."""
@@ -94,8 +92,8 @@ def compare(real: Counted, synthetic: Counted, schema: Schema) -> Comparison:
     singles: list[Clique] = [(name,) for name in schema]
     pairs: list[Clique] = list(combinations(schema, 2))
     return Comparison(
-        columns=_ranked(real, synthetic, schema, singles),
-        pairs=_ranked(real, synthetic, schema, pairs),
+        columns=gaps(real, synthetic, schema, singles),
+        pairs=gaps(real, synthetic, schema, pairs),
     )
 
 
@@ -113,17 +111,27 @@ def distance(real: NDArray[np.int64], synthetic: NDArray[np.int64]) -> float:
     return float(np.abs(real / here - synthetic / there).sum() / 2)
 
 
-def _ranked(real: Counted, synthetic: Counted, schema: Schema, cliques: list[Clique]) -> tuple[Gap, ...]:
-    gaps: list[Gap] = []
+def gaps(real: Counted, synthetic: Counted, schema: Schema, cliques: list[Clique]) -> tuple[Gap, ...]:
+    """Total variation distance of each of these marginals, farthest first."""
+    found: list[Gap] = []
     for batch in _batches(schema, cliques):
-        gaps += [
+        found += [
             Gap(clique, distance(a, b))
             for clique, a, b in zip(batch, real.counts(batch), synthetic.counts(batch), strict=True)
         ]
     for clique in cliques:
         if prod(schema.sizes(clique)) > DENSE_CELLS:
-            gaps.append(Gap(clique, _sparse_distance(real.sparse_counts(clique), synthetic.sparse_counts(clique))))
-    return tuple(sorted(gaps, key=lambda gap: (-gap.distance, gap.clique)))
+            found.append(Gap(clique, _sparse_distance(real.sparse_counts(clique), synthetic.sparse_counts(clique))))
+    return tuple(sorted(found, key=lambda gap: (-gap.distance, gap.clique)))
+
+
+def occurring(table: Counted, clique: Clique, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Codes and counts of the cells of a marginal that occur, however large it is."""
+    if prod(schema.sizes(clique)) > DENSE_CELLS:
+        return table.sparse_counts(clique)
+    (counts,) = table.counts([clique])
+    places = np.nonzero(counts)
+    return np.stack(places, axis=1).astype(np.int64), counts[places]
 
 
 def _batches(schema: Schema, cliques: list[Clique]) -> list[list[Clique]]:

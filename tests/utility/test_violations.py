@@ -1,0 +1,41 @@
+"""Rows that cannot be, counted by value and not by bin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.utility.people import SCHEMA, made, table
+
+from understudy.findings import Unavailable
+from understudy.schema import Integer, Schema, parse_predicate
+from understudy.utility.violations import violations
+
+
+def test_the_original_keeps_the_constraint_and_a_broken_table_breaks_it() -> None:
+    rows = made(200, 1)
+    broken = [
+        (7, sex, school, income, True) if i < 50 else row
+        for i, row in enumerate(rows)
+        for _, sex, school, income, _ in [row]
+    ]
+    found = violations(table(rows), table(broken), SCHEMA)
+    assert found.parts[0].facts["real"] == 0
+    assert found.value == pytest.approx(0.25)
+
+
+def test_inside_a_bin_the_values_decide() -> None:
+    schema = Schema(
+        columns=(Integer(name="age", min=0, max=99, bins=(0, 50, 100)),), impossible=(parse_predicate("age > 80"),)
+    )
+    found = violations(table([(1,), (79,)], schema), table([(70,), (81,), (95,), (None,)], schema), schema)
+    assert found.value == 0.5
+    assert found.parts[0].facts["real"] == 0
+
+
+def test_what_cannot_be_checked_is_listed() -> None:
+    hidden = replace(SCHEMA, columns=tuple(replace(c, use=c.name != "married") for c in SCHEMA.columns))
+    with pytest.raises(Unavailable, match="listed"):
+        violations(table(made(10, 1), hidden), table(made(10, 2), hidden), hidden)
+    with pytest.raises(Unavailable, match="nothing as impossible"):
+        violations(table(made(10, 1)), table(made(10, 2)), replace(SCHEMA, impossible=()))
