@@ -28,7 +28,8 @@ from .builders import EVERY_TYPE, SMALL, codes_of, guarantee, measured, model_of
 
 def test_the_table_of_contents():
     names = (
-        "Guarantee KINDS Kind Promise Release Statement Step VERSION from_bytes load save to_bytes to_frame write_rows"
+        "Answer Card Entry Guarantee KINDS Kind Promise Release Statement Step VERSION Verdict from_bytes load save to_bytes to_frame"
+        " write_rows"
     )
     assert " ".join(sorted(room.__all__)) == names
 
@@ -220,7 +221,7 @@ def test_nothing_but_what_was_paid_for_leaves():
     """Every field of the file is known; there is none in which a count of rows, a path, a hash of rows or a time could stand."""
     document = json.loads(hostile.unzip(to_bytes(release()))["release.json"])
     assert " ".join(sorted(document)) == (
-        "environment format frame gaps guarantee kind measurements microdata model schema sparse statement synthesizer version"
+        "card environment format frame gaps guarantee kind measurements microdata model schema sparse statement synthesizer version"
     )
     assert set(document["statement"]) == {"dataset", "epsilon", "delta", "steps", "ledger", "run", "day"}
     assert set(document["environment"]) == {"understudy", "python", "numpy", "duckdb"}

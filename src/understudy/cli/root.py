@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import click
 
 from understudy import __version__
+from understudy.cli.answer import answer
+from understudy.cli.card import card
 from understudy.cli.demo import demo
 from understudy.cli.describe import describe
 from understudy.cli.ledger import ledger
@@ -41,7 +43,7 @@ def understudy() -> None:
     """
 
 
-for command in (describe, plan, synthesize, sample, ledger, synthesizers, demo):
+for command in (describe, plan, synthesize, sample, card, answer, ledger, synthesizers, demo):
     understudy.add_command(command)
 
 

@@ -1,7 +1,7 @@
 """What was released: cliques, linear maps, noisy integer values and their price."""
 
 from understudy.measurements.maps import AxisMap, Centring, Identity, Partition
-from understudy.measurements.measurement import Clique, Distance, Gap, Measurement, Measurements, Sparse
+from understudy.measurements.measurement import Clique, Distance, Gap, Measurement, Measurements, Sparse, gaps_of
 
 __all__ = [
     "AxisMap",
@@ -14,4 +14,5 @@ __all__ = [
     "Measurements",
     "Partition",
     "Sparse",
+    "gaps_of",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import overload
@@ -97,6 +97,25 @@ class Gap:
     def of(cls, distance: Distance, estimate: NDArray[np.float64]) -> Gap:
         """The distance as the curator gave it, and the estimate it was asked about."""
         return cls(distance, np.rint(estimate * distance.grid).astype(np.int64))
+
+
+MOST_GAP_CELLS = 4_000_000
+"""Cells of all estimates that a run keeps beside its distances: about 30 MB before packing."""
+
+
+def gaps_of(distances: Mapping[Clique, Distance], estimates: Mapping[Clique, NDArray[np.float64]]) -> tuple[Gap, ...]:
+    """Paid distances with the estimates they were measured from, small marginals first, as many as a release should carry.
+
+    >>> gaps_of({}, {})
+    ()
+    """
+    kept, cells = [], 0
+    for clique in sorted(distances, key=lambda c: estimates[c].size):
+        cells += estimates[clique].size
+        if cells > MOST_GAP_CELLS:
+            break
+        kept.append(Gap.of(distances[clique], estimates[clique]))
+    return tuple(kept)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,9 +24,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, combinations
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
@@ -55,6 +57,14 @@ class Column:
     values: NDArray[np.float64]
     slope: NDArray[np.float64]
     variance: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    """Among the directions that were measured."""
+
+    @cached_property
+    def root(self) -> NDArray[np.float64]:
+        """A matrix that turns independent noise into noise of this covariance."""
+        size, basis = np.linalg.eigh(self.covariance)
+        return np.asarray(basis * np.sqrt(np.maximum(size, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +139,7 @@ class Residuals:
         """The least-squares counts of a clique; may be negative. What nothing was measured of is spread evenly."""
         sizes = self.schema.sizes(clique)
         result = np.full(sizes, self.total / math.prod(sizes))
-        for tau in _subsets(clique):
+        for tau in subsets(clique):
             values = self._values(tau)
             if values is None:
                 continue
@@ -145,7 +155,7 @@ class Residuals:
         sizes = self.schema.sizes(clique)
         cells = math.prod(sizes)
         spread, tilt = np.zeros(sizes), np.ones(sizes)
-        for tau in _subsets(clique):
+        for tau in subsets(clique):
             inside = self.schema.sizes(tau)
             free = math.prod((n - 1) / n for n in inside)
             if free == 0:
@@ -168,6 +178,25 @@ class Residuals:
         """Whether every part of a clique's marginal was measured."""
         return bool(np.all(np.isfinite(self.variance(clique))))
 
+    def precision(self, tau: Clique) -> float | None:
+        """The precision of a part before centring; None where it was not measured, or comes from coarser bins."""
+        part = self.parts.get(_axes(self.schema, tau))
+        return None if part is None else part.precision
+
+    def noise(self, tau: Clique, totals: NDArray[np.float64], rng: Generator) -> NDArray[np.float64] | None:
+        """Draws of the noise on a part, one for each draw of the total's noise, axes as in `tau`; None where nothing was measured of it."""
+        if len(tau) == 1 and tau[0] in self.columns:
+            column = self.columns[tau[0]]
+            plain = rng.standard_normal((len(totals), len(column.root))) @ column.root.T
+            return np.asarray(plain + totals[:, None] * column.slope)
+        precision = self.precision(tau)
+        if precision is None:
+            return None
+        found = rng.standard_normal((len(totals), *self.schema.sizes(tau))) / math.sqrt(precision)
+        for axis in range(1, found.ndim):
+            found -= found.mean(axis=axis, keepdims=True)
+        return found
+
     def _values(self, tau: Clique) -> NDArray[np.float64] | None:
         if len(tau) == 1 and tau[0] in self.columns:
             return self.columns[tau[0]].values
@@ -182,6 +211,7 @@ class _System:
     values: NDArray[np.float64]
     slope: NDArray[np.float64]
     variance: NDArray[np.float64]
+    covariance: NDArray[np.float64]
     precision: float
     pull: float
 
@@ -206,12 +236,13 @@ class _System:
             inverse @ pull,
             -inverse @ tie,
             np.where(unseen, math.inf, np.diag(inverse)),
+            inverse,
             precision - float(tie @ inverse @ tie),
             total_pull - float(tie @ inverse @ pull),
         )
 
     def solve(self, total: float) -> Column:
-        return Column(self.values + self.slope * total, self.slope, self.variance)
+        return Column(self.values + self.slope * total, self.slope, self.variance, self.covariance)
 
 
 def _inverse(hessian: NDArray[np.float64], scale: float | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -269,7 +300,7 @@ def _coarse(m: Measurement) -> bool:
     return len(m.clique) == 1 and isinstance(m.maps[0], Partition)
 
 
-def _subsets(clique: Clique) -> Iterator[Clique]:
+def subsets(clique: Clique) -> Iterator[Clique]:
     """Every subset but the empty one."""
     return chain.from_iterable(combinations(clique, k) for k in range(1, len(clique) + 1))
 

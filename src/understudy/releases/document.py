@@ -29,6 +29,7 @@ from understudy.measurements import (
     Sparse,
 )
 from understudy.models import from_parts
+from understudy.releases.card import Verdict
 from understudy.releases.fields import Fields, as_text, as_whole, ratio, wrong
 from understudy.releases.frames import KINDS
 from understudy.releases.release import VERSION, Kind, Option, Release
@@ -51,6 +52,7 @@ _TOP = {
     "measurements",
     "sparse",
     "gaps",
+    "card",
     "model",
     "microdata",
     "statement",
@@ -114,6 +116,7 @@ def to_document(release: Release) -> tuple[dict[str, object], Arrays]:
         "measurements": [_measurement_out(m, shelf) for m in release.measurements],
         "sparse": [_sparse_out(s, shelf) for s in release.measurements.sparse],
         "gaps": [_gap_out(g, shelf) for g in release.measurements.gaps],
+        "card": release.card.to_dict(),
         "model": model,
         "microdata": None
         if release.microdata is None
@@ -146,6 +149,7 @@ def from_document(document: object, arrays: Mapping[str, NDArray[np.generic]]) -
         columns = Fields(top["microdata"], "microdata", set(schema))
         microdata = {n: _codes(basket.take(columns[n], columns.path(n)), columns.path(n)) for n in schema}
     basket.done()
+    _check_card(top["card"], schema)
     synthesizer = Fields(top["synthesizer"], "synthesizer", {"name", "options"})
     return Release(
         kind=top.choice("kind", Kind),
@@ -193,6 +197,24 @@ def _options(found: dict[str, object]) -> dict[str, Option]:
             raise wrong(f"synthesizer.options[{i}]", "a text, a number, true, false or null")
         options[as_text(name, "synthesizer.options", limit=200)] = value
     return options
+
+
+def _check_card(found: object, schema: Schema) -> None:
+    """The card in a file is for readers without Understudy; here it is made again from the measurements, so only its form is checked."""
+    card = Fields(found, "card", {"confidence", "rows", "entries"})
+    for name in ("confidence", "rows"):
+        if type(card[name]) not in (int, float):
+            raise wrong(card.path(name), "a number")
+    for i, entry in enumerate(card.items("entries")):
+        fields = Fields(entry, f"card.entries[{i}]", {"clique", "supported", "cells", "noise", "error", "verdict"})
+        _clique(fields, schema)
+        fields.choice("verdict", Verdict)
+        fields.whole("cells", high=1 << 1000)
+        if type(fields["supported"]) is not bool:
+            raise wrong(fields.path("supported"), "true or false")
+        for name in ("noise", "error"):
+            if fields[name] is not None and type(fields[name]) not in (int, float):
+                raise wrong(fields.path(name), "a number or null")
 
 
 # -- schema -------------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from html import escape
 from importlib.metadata import version
 from typing import Any
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Measurements
 from understudy.models import Codes, Conditional, Portable, default_rows
+from understudy.releases.answers import Answer, answer
+from understudy.releases.card import Card
 from understudy.releases.frames import KINDS, default_kind, to_frame
 from understudy.releases.guarantee import Guarantee, Promise
 from understudy.releases.statement import Statement
@@ -31,6 +34,7 @@ from understudy.releases.tables import as_frame, cells_in, tidy_tables
 from understudy.releases.writing import write_rows
 from understudy.schema import Lattice, Schema
 from understudy.schema.cell import plain
+from understudy.schema.spread import Spread
 
 VERSION = 1
 """Version of the file format; a reader refuses later ones."""
@@ -147,7 +151,8 @@ class Release:
         """
         rng = _generator(seed)
         batches, pins, _ = self._batches(rows, given or {}, rng)
-        return to_frame(self.schema, batches, kind=kind or default_kind(self.frame), rng=rng, pins=pins)
+        chosen = kind or default_kind(self.frame)
+        return to_frame(self.schema, batches, kind=chosen, rng=rng, pins=pins, spreads=self._spreads)
 
     def write(
         self,
@@ -160,8 +165,22 @@ class Release:
         """The same rows as `sample`, written to a CSV or Parquet file; how many they were."""
         rng = _generator(seed)
         batches, pins, count = self._batches(rows, given or {}, rng)
-        write_rows(self.schema, batches, path, rng, pins=pins)
+        write_rows(self.schema, batches, path, rng, pins=pins, spreads=self._spreads)
         return count
+
+    @cached_property
+    def _spreads(self) -> dict[str, Spread]:
+        """How values lie inside bins, from how many rows the release itself gives each bin: no data is needed."""
+        found = {}
+        for name, codec in self.schema.codecs.items():
+            if isinstance(codec.column, Lattice) and codec.binned:
+                if self.model is not None:
+                    masses = self.model.marginal((name,))
+                else:
+                    codes = (self.microdata or {}).get(name, np.zeros(0, np.int64))
+                    masses = np.bincount(codes, minlength=codec.size).astype(np.float64)
+                found[name] = codec.spread(masses)
+        return found
 
     def _batches(
         self, rows: int | None, given: Mapping[str, object], rng: Generator
@@ -216,6 +235,15 @@ class Release:
         return {
             name: as_frame(columns, chosen) for name, columns in tidy_tables(self.schema, self.measurements).items()
         }
+
+    @cached_property
+    def card(self) -> Card:
+        """Which questions this release answers well, with 95 % bounds, from the measurements alone."""
+        return Card(self)
+
+    def answer(self, question: str) -> Answer:
+        """An estimate with an interval: `count where age > 60 and sex = 'F'`, or `share where …`. Spends nothing."""
+        return answer(self.card, question)
 
     # -- files --------------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from numpy.random import Generator
 
 from understudy.errors import Refused, ReleaseError
 from understudy.releases.atomic import whole
-from understudy.releases.frames.cells import Batches, Cells, Pins, as_text, decode, microseconds
+from understudy.releases.frames.cells import Batches, Cells, Pins, Spreads, as_text, decode, microseconds
 from understudy.releases.frames.duck import Session, restored, typed
 from understudy.schema import Boolean, Categorical, Column, Datetime, Schema
 
@@ -51,7 +51,13 @@ def labels_as_written(column: Column, labels: tuple[str, ...]) -> tuple[str, ...
 
 
 def write_rows(
-    schema: Schema, codes: Batches, path: str | os.PathLike[str], rng: Generator, *, pins: Pins | None = None
+    schema: Schema,
+    codes: Batches,
+    path: str | os.PathLike[str],
+    rng: Generator,
+    *,
+    pins: Pins | None = None,
+    spreads: Spreads | None = None,
 ) -> None:
     """Write rows of codes as a CSV or Parquet file, by what its name ends in; columns in schema order."""
     suffix = Path(path).suffix.lower()
@@ -64,9 +70,9 @@ def write_rows(
     with whole(path) as draft:
         try:
             if suffix == ".csv":
-                _write_csv(decode(schema, codes, rng, pins), draft)
+                _write_csv(decode(schema, codes, rng, pins, spreads), draft)
             else:
-                _write_parquet(decode(schema, codes, rng, pins), draft)
+                _write_parquet(decode(schema, codes, rng, pins, spreads), draft)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise ReleaseError(f"{path}: could not be written ({reason}). Nothing was written.") from None

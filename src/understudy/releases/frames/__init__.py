@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.releases.frames import arrow, duck, pandas, polars
-from understudy.releases.frames.cells import Batches, Cells, Pins, cells_of, decode, decode_all
+from understudy.releases.frames.cells import Batches, Cells, Pins, Spreads, cells_of, decode, decode_all
 from understudy.schema import Schema
 
 KINDS = ("polars", "pandas", "pyarrow", "duckdb", "numpy")
@@ -29,7 +29,15 @@ def default_kind(remembered: str | None = None) -> str:
     return next((kind for kind in ("polars", "pandas", "pyarrow") if _installed(kind)), "numpy")
 
 
-def to_frame(schema: Schema, codes: Batches, *, kind: str, rng: Generator, pins: Pins | None = None) -> Any:
+def to_frame(
+    schema: Schema,
+    codes: Batches,
+    *,
+    kind: str,
+    rng: Generator,
+    pins: Pins | None = None,
+    spreads: Spreads | None = None,
+) -> Any:
     """Rows of codes as a frame of that kind, columns in schema order.
 
     >>> import numpy as np
@@ -42,7 +50,7 @@ def to_frame(schema: Schema, codes: Batches, *, kind: str, rng: Generator, pins:
         raise Refused(f"A frame is one of {', '.join(KINDS)}. Nothing was sampled.")
     if not _installed(kind):
         raise Refused(f'{kind} is not installed. Install it, or ask for kind="numpy". Nothing was sampled.')
-    columns = decode_all(schema, codes, rng, pins)
+    columns = decode_all(schema, codes, rng, pins, spreads)
     match kind:
         case "pandas":
             return pandas.frame(columns)

@@ -16,6 +16,7 @@ from understudy.errors import ReleaseError
 from understudy.schema import Boolean, Categorical, Column, Datetime, Integer, Lattice, Real, Schema, Time
 from understudy.schema.codec import EMPTY, OTHER, SPELLED
 from understudy.schema.column import LATTICE_LIMIT
+from understudy.schema.spread import Spread
 
 CHUNK = 1 << 17
 """Rows decoded at a time. Fixed, so that a seed means the same rows in a frame and in a file."""
@@ -26,6 +27,9 @@ Batches = Codes | Iterable[Codes]
 
 Pins = Mapping[str, int]
 """Lattice points at which given columns stay, though their codes are bins of several."""
+
+Spreads = Mapping[str, Spread]
+"""How values lie inside the bins of columns that have any."""
 
 MICROSECOND = timedelta(microseconds=1)
 _EXACT = 1 << 53
@@ -59,20 +63,27 @@ class Cells:
         return np.where(self.null, -1, self.index)
 
 
-def decode(schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None) -> Iterator[dict[str, Cells]]:
+def decode(
+    schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None, spreads: Spreads | None = None
+) -> Iterator[dict[str, Cells]]:
     """The rows in chunks, columns in schema order; batches of codes are taken one at a time."""
+    inside = spreads or {}
     for batch in (codes,) if isinstance(codes, Mapping) else codes:
         rows = len(next(iter(batch.values()))) if batch else 0
         for start in range(0, max(rows, 1), CHUNK):
-            chunk = {name: cells_of(schema, name, batch[name][start : start + CHUNK], rng) for name in schema}
+            chunk = {
+                name: cells_of(schema, name, batch[name][start : start + CHUNK], rng, inside.get(name)) for name in schema
+            }
             for name, index in (pins or {}).items():
                 chunk[name] = replace(chunk[name], index=np.full(len(chunk[name]), index, np.int64))
             yield chunk
 
 
-def decode_all(schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None) -> dict[str, Cells]:
+def decode_all(
+    schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None, spreads: Spreads | None = None
+) -> dict[str, Cells]:
     """The rows at once, the same as those of `decode` under the same seed."""
-    chunks = list(decode(schema, codes, rng, pins))
+    chunks = list(decode(schema, codes, rng, pins, spreads))
     if len(chunks) == 1:
         return chunks[0]
     return {
@@ -87,10 +98,12 @@ def decode_all(schema: Schema, codes: Batches, rng: Generator, pins: Pins | None
     }
 
 
-def cells_of(schema: Schema, name: str, codes: NDArray[np.integer], rng: Generator) -> Cells:
-    """The cells of one column."""
+def cells_of(
+    schema: Schema, name: str, codes: NDArray[np.integer], rng: Generator, spread: Spread | None = None
+) -> Cells:
+    """The cells of one column; inside a bin they lie as `spread` says."""
     codec = schema.codecs[name]
-    decoded = codec.decode(codes, rng)
+    decoded = codec.decode(codes, rng, spread)
     index, state, column = decoded.index, decoded.state, codec.column
     spelled = np.where(state >= SPELLED, state - SPELLED + 1, 0).astype(np.uint8)
     null = state == EMPTY

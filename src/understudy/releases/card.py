@@ -1,0 +1,209 @@
+"""The card: which questions a release answers well, told from what was released alone. Free of charge.
+
+For each marginal: was everything about it measured (supported), how noisy are its cells, and a bound on the share of rows that the release
+puts in the wrong cell (the total variation distance), which holds 95 times in 100 for any one marginal. The mathematics is in
+models/confidence.py. A marginal about which nothing was bought has no bound, and the card says so rather than guess.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from html import escape
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import Refused
+from understudy.measurements import Clique
+from understudy.models.confidence import Bound, gap_bound, supported_bound
+from understudy.models.residuals import Residuals
+
+if TYPE_CHECKING:
+    from understudy.releases.release import Release
+
+GOOD, USABLE = 0.02, 0.10
+"""Up to this share of rows in a wrong cell, at most, a marginal is called good, or usable."""
+
+LARGEST = 2_000_000
+"""Cells of a marginal that the card speaks of."""
+
+MOST = 500
+"""Pairs that a card lists of its own accord: those that were looked at first."""
+
+
+class Verdict(StrEnum):
+    """What a marginal of the release is good for."""
+
+    GOOD = "good"
+    USABLE = "usable"
+    POOR = "poor"
+    UNKNOWN = "no bound"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the card says of one marginal. `error` bounds the share of rows in a wrong cell; `noise` is in rows per cell."""
+
+    clique: Clique
+    supported: bool
+    cells: int
+    noise: float | None
+    error: float | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Good up to 2 % of the rows in a wrong cell, usable up to 10 %."""
+        if self.error is None:
+            return Verdict.UNKNOWN
+        return Verdict.GOOD if self.error <= GOOD else Verdict.USABLE if self.error <= USABLE else Verdict.POOR
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            "clique": list(self.clique),
+            "supported": self.supported,
+            "cells": self.cells,
+            "noise": self.noise,
+            "error": self.error,
+            "verdict": self.verdict.value,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Card:
+    """Which questions a release answers well.
+
+    >>> from fractions import Fraction
+    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.measurements import Identity, Measurement, Measurements
+    >>> from understudy.models import ProductModel
+    >>> from understudy.releases import Guarantee, Release
+    >>> from understudy.schema import Boolean, Schema
+    >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
+    >>> cost, two = Cost(Currency.GDP, Fraction(1, 10000)), Identity(2)
+    >>> looks = [Measurement((n,), (two,), np.array([7000, 3000]), Law.ROUNDED_GAUSSIAN, Fraction(10), cost) for n in schema]
+    >>> found = Measurements(tuple(looks))
+    >>> promise = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), currency=Currency.GDP, amount=Fraction(33, 1000))
+    >>> release = Release(guarantee=promise, schema=schema, measurements=found, model=ProductModel.from_measurements(schema, found))
+    >>> card = Card(release)
+    >>> card.of(("smoker",)).verdict.value, card.of(("smoker", "cough")).verdict.value
+    ('good', 'no bound')
+    """
+
+    release: Release
+
+    @cached_property
+    def pooled(self) -> Residuals:
+        """Everything that was measured, by least squares."""
+        return Residuals.of(self.release.schema, self.release.measurements)
+
+    @cached_property
+    def rows(self) -> float:
+        """The estimated number of rows that errors are shares of."""
+        return max(self.pooled.total, 1.0)
+
+    def of(self, clique: Sequence[str]) -> Entry:
+        """What can be said of the marginal over these columns."""
+        names = tuple(clique)
+        schema = self.release.schema
+        for name in names:
+            if name not in schema:
+                raise Refused(f'column "{name}" takes no part in this release, so the card says nothing of it')
+        if len(set(names)) != len(names) or not names:
+            raise Refused("A marginal is a list of columns, each once")
+        cells = math.prod(schema.sizes(names))
+        if cells > LARGEST:
+            return Entry(names, False, cells, None, None)
+        bound = self.bound(names)
+        if bound is None or not math.isfinite(bound.rows):
+            return Entry(names, False, cells, None, None)
+        noise = bound.noise if bound.supported else None
+        return Entry(names, bound.supported, cells, noise, min(bound.rows / (2 * self.rows), 1.0))
+
+    def bound(self, clique: Clique) -> Bound | None:
+        """The bound that what was bought gives for a marginal of the release.
+
+        Which one is used does not depend on how it comes out, for the smaller of two bounds holds less often than either: the measurements
+        where all of the marginal was measured, else the distance that was bought last.
+        """
+        if self.pooled.known(clique):
+            return supported_bound(self.pooled, clique, self.table(clique))
+        for gap in reversed(self.release.measurements.gaps):
+            if set(gap.distance.clique) == set(clique):
+                return gap_bound(
+                    gap, self.table(clique).transpose([clique.index(name) for name in gap.distance.clique])
+                )
+        return None
+
+    def table(self, clique: Clique) -> NDArray[np.float64]:
+        """The release's own counts over a clique; where it holds tables alone, the measurements made consistent."""
+        release = self.release
+        if release.model is not None:
+            return release.model.marginal(clique)
+        if release.microdata is not None:
+            sizes = release.schema.sizes(clique)
+            flat = np.ravel_multi_index([release.microdata[name] for name in clique], sizes)
+            return np.bincount(flat, minlength=math.prod(sizes)).reshape(sizes).astype(np.float64)
+        return np.maximum(self.pooled.marginal(clique), 0.0)
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every column, and the pairs: all of them, or those that were looked at where there are very many."""
+        schema = self.release.schema
+        pairs = list(combinations(schema, 2))
+        if len(pairs) > MOST:
+            looked = {frozenset(m.clique) for m in self.release.measurements}
+            pairs = sorted(pairs, key=lambda p: not any(set(p) <= set(c) for c in looked))[:MOST]
+        return tuple(self.of(clique) for clique in [*((name,) for name in schema), *pairs])
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def sentence(self) -> str:
+        """The card in one sentence."""
+        pairs = [e for e in self if len(e.clique) == 2]
+        counts = {v: sum(e.verdict is v for e in pairs) for v in Verdict}
+        said = ", ".join(f"{counts[v]} {v.value}" for v in Verdict if counts[v])
+        ones = [e for e in self if len(e.clique) == 1]
+        fine = sum(e.verdict in (Verdict.GOOD, Verdict.USABLE) for e in ones)
+        return f"{fine} of {len(ones)} columns are good or usable" + (
+            f"; of {len(pairs)} pairs {said}." if pairs else "."
+        )
+
+    def lines(self) -> list[str]:
+        """The card as text, worst last within columns and pairs."""
+        rows = [("marginal", "cells", "noise/cell", "error ≤", "verdict"), *self._cells()]
+        widths = [max(len(row[i]) for row in rows) for i in range(5)]
+        return [
+            "  ".join(
+                cell.ljust(w) if i in (0, 4) else cell.rjust(w)
+                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {"confidence": 0.95, "rows": self.rows, "entries": [e.to_dict() for e in self]}
+
+    def __repr__(self) -> str:
+        return "\n".join([self.sentence(), *self.lines()])
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in self._cells()
+        )
+        head = "<tr><th>marginal</th><th>cells</th><th>noise per cell</th><th>error at most</th><th>verdict</th></tr>"
+        return f"<table><caption>{escape(self.sentence())}</caption>{head}{body}</table>"
+
+    def _cells(self) -> Iterator[tuple[str, ...]]:
+        for e in sorted(self, key=lambda e: (len(e.clique), math.inf if e.error is None else e.error)):
+            noise = "" if e.noise is None else f"{e.noise:,.1f}"
+            error = "" if e.error is None else f"{100 * e.error:.1f} %"
+            yield " × ".join(e.clique), f"{e.cells:,}", noise, error, e.verdict.value

@@ -1,0 +1,127 @@
+"""The card and the answers: from the release alone, right about what was measured, silent about what was not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import binom
+
+import understudy as us
+from understudy.errors import Refused
+from understudy.releases import Release, Verdict
+from understudy.schema import Categorical, Integer, Schema
+
+SCHEMA = Schema(
+    columns=(
+        Categorical(name="sex", values=("F", "M"), nullable=False),
+        Integer(name="age", min=0, max=99, bins=tuple(range(0, 101, 10)), nullable=False),
+        Categorical(name="town", values=("x", "y", "z"), nullable=False),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def people() -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    sex = rng.choice(["F", "M"], 5000)
+    age = np.clip(rng.normal(np.where(sex == "F", 45, 35), 15, 5000), 0, 99).astype(int)
+    return pl.DataFrame({"sex": sex, "age": age, "town": rng.choice(["x", "y", "z"], 5000, p=[0.6, 0.3, 0.1])})
+
+
+@pytest.fixture(scope="module")
+def release(people: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Release:
+    ledger = tmp_path_factory.mktemp("card") / "people.ledger"
+    return us.synthesize(people, SCHEMA, epsilon=2, synthesizer="mst", ledger=ledger, seed=1)
+
+
+def test_every_column_and_pair_has_an_entry(release: Release):
+    assert [e.clique for e in release.card][:3] == [("sex",), ("age",), ("town",)]
+    assert len(release.card.entries) == 6
+    assert all(e.supported for e in release.card if len(e.clique) == 1)
+
+
+def test_a_pair_nobody_looked_at_has_no_bound(people: pl.DataFrame, tmp_path: Path):
+    alone = us.synthesize(people, SCHEMA, epsilon=2, synthesizer="independent", ledger=tmp_path / "l")
+    entry = alone.card.of(("sex", "age"))
+    assert (entry.supported, entry.error, entry.verdict) == (False, None, Verdict.UNKNOWN)
+    assert "no bound" in repr(alone.card)
+
+
+def test_a_tiny_budget_makes_for_a_poor_card(people: pl.DataFrame, release: Release, tmp_path: Path):
+    poor = us.synthesize(people, SCHEMA, epsilon=0.01, synthesizer="mst", ledger=tmp_path / "l")
+    rich = release.card.of(("sex",)).error
+    assert rich is not None
+    assert rich < 0.02
+    assert (poor.card.of(("sex",)).error or 0) > 10 * rich
+
+
+def test_the_card_is_the_same_after_saving_and_each_time(release: Release, tmp_path: Path):
+    release.save(tmp_path / "r.understudy")
+    back = Release.load(tmp_path / "r.understudy")
+    assert [e.to_dict() for e in back.card] == [e.to_dict() for e in release.card]
+    assert json.loads(json.dumps(release.card.to_dict()))["confidence"] == 0.95
+
+
+def test_the_card_escapes_names(tmp_path: Path):
+    schema = Schema(columns=(Categorical(name="<b>x</b>", values=("1", "2"), nullable=False),))
+    frame = pl.DataFrame({"<b>x</b>": ["1", "2"] * 50})
+    card = us.synthesize(frame, schema, epsilon=1, synthesizer="independent", ledger=tmp_path / "l").card
+    assert "&lt;b&gt;x" in card._repr_html_()
+    assert "<b>x" not in card._repr_html_()
+
+
+def test_columns_that_are_not_there_are_refused(release: Release):
+    with pytest.raises(Refused, match="takes no part"):
+        release.card.of(("sex", "height"))
+    with pytest.raises(Refused, match="each once"):
+        release.card.of(("sex", "sex"))
+
+
+def test_answers_hold_the_truth_as_often_as_they_say(people: pl.DataFrame, tmp_path: Path):
+    questions = {
+        "count": len(people),
+        "count where sex = F": int((people["sex"] == "F").sum()),
+        "count where age >= 50": int((people["age"] >= 50).sum()),
+        "share where town in ('x', 'z')": float(people["town"].is_in(["x", "z"]).mean()),
+    }
+    held = trials = 0
+    for _ in range(40):
+        one = us.synthesize(people, SCHEMA, epsilon=0.5, synthesizer="independent", ledger=tmp_path / "l")
+        for question, true in questions.items():
+            found = one.answer(question)
+            assert found.supported
+            held += found.low <= true <= found.high
+            trials += 1
+    # A question asked of one release is right or wrong together with the others about the total: a loose bound on 40 runs.
+    assert held >= binom.ppf(1e-6, trials // 4, 0.95) * 4 - 8
+
+
+def test_an_interval_is_not_wider_than_it_has_to_be(release: Release):
+    found = release.answer("count where sex = 'F'")
+    assert 0 < found.high - found.low < 400
+
+
+def test_a_bin_cut_in_two_widens_the_interval(release: Release):
+    whole, cut = release.answer("count where age >= 40"), release.answer("count where age >= 45")
+    assert cut.high - cut.low > whole.high - whole.low + 100
+
+
+def test_what_was_not_measured_is_answered_by_the_model_and_says_so(people: pl.DataFrame, tmp_path: Path):
+    alone = us.synthesize(people, SCHEMA, epsilon=2, synthesizer="independent", ledger=tmp_path / "l")
+    found = alone.answer("count where sex = F and town = x")
+    assert not found.supported
+    assert found.low == 0
+    assert found.high > 4000
+    assert "not measured" in str(found)
+
+
+@pytest.mark.parametrize(
+    "question", ["how many", "count where", "count where height > 3", "count where age > 'x'", "mean where age > 3"]
+)
+def test_questions_that_make_no_sense_are_refused(release: Release, question: str):
+    with pytest.raises(Refused):
+        release.answer(question)
