@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Currency
+from understudy.accounting.meaning import Meaning, meaning
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import ReleaseError
 
@@ -76,6 +78,14 @@ class Guarantee:
             return "Disclosure control without differential privacy: there is no bound on what can be inferred."
         budget = stated("ε", self.epsilon) + (f", {stated('δ', self.delta)}" if self.delta else "")
         return f"Private with {budget} for {self.neighbours.phrase(self.unit)}."
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """What it means for one person, where it is differential privacy."""
+        if self.kind is not Promise.PRIVATE or self.currency is None:
+            return None
+        budget = Budget(epsilon=self.epsilon, delta=self.delta)
+        return meaning(budget, currency=self.currency, amount=self.amount)
 
     def details(self) -> tuple[str, ...]:
         """What the sentence leaves out, one line each."""

@@ -1,0 +1,114 @@
+"""What a budget means for one person, in plain words and odds.
+
+Somebody knows everything about the table but whether you are in it (or, for replace neighbours, what your row says), and sees the
+release. Two numbers say how much that helps, both exact for the guarantee as it stands:
+
+    right   how often the best guess is right where both cases were equally likely: 1/2 without the release
+    found   how many of those who are in the table a test finds that accuses 1 in 100 of those who are not
+
+For μ-GDP these are Φ(μ/2) and Φ(Φ⁻¹(0.01) + μ) (Dong, Roth, Su, "Gaussian differential privacy", 2022). For (ε, δ) they follow from the
+trade-off curve of Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", 2015: (e^ε + δ)/(1 + e^ε) for the first. A
+zCDP run is read through its (ε, δ).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from understudy.accounting.budget import Budget, spell
+from understudy.accounting.cost import Currency
+
+ALARM = 0.01
+"""Of those who are not in the table, how many the test may accuse."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meaning:
+    """What an onlooker may gain on one person.
+
+    >>> said = meaning(Budget.of(1))
+    >>> f"{said.right:.3f} {said.found:.4f}"
+    '0.731 0.0272'
+    >>> print(said.lines()[0])
+    Whoever tries to tell whether you are in the table, knowing everything else, guesses right at most 74 times in 100; a coin does 50.
+    """
+
+    right: float
+    found: float
+    odds: float
+    budget: Budget
+
+    def lines(self) -> list[str]:
+        """Three sentences for the person who signs."""
+        odds = (
+            f"{self.odds:,.2f}" if self.odds < 100 else f"{self.odds:,.0f}" if self.odds < 1e9 else "a billion or more"
+        )
+        but = "" if self.budget.delta == 0 else f", but for a chance of {spell(self.budget.delta)}"
+        return [
+            "Whoever tries to tell whether you are in the table, knowing everything else, guesses right at most"
+            f" {_of_100(self.right)} times in 100; a coin does 50.",
+            f"A test that wrongly accuses 1 in 100 of those who are not in it finds at most {_of_100(self.found)} in 100 of those who are.",
+            f"Nothing that is released becomes more than {odds} times as likely, or as unlikely, because you took part{but}.",
+        ]
+
+    def bar(self, width: int = 50) -> str:
+        """The first sentence as a bar: how far the best guess is between a coin and certainty."""
+        filled = round((self.right - 0.5) * 2 * width)
+        return f"coin │{'█' * filled}{'·' * (width - filled)}│ certain"
+
+    def to_svg(self) -> str:
+        """A hundred guesses as a hundred dots: those a coin gets right, those the release adds, those that stay wrong."""
+        right = min(99, max(50, round(100 * self.right)))
+        dots = []
+        for i in range(100):
+            fill = "#9aa5b1" if i < 50 else "#d55e00" if i < right else "none"
+            x, y = 12 + 14 * (i % 20), 34 + 14 * (i // 20)
+            dots.append(f'<circle cx="{x}" cy="{y}" r="5" fill="{fill}" stroke="#52606d"/>')
+        added = right - 50
+        words = f"100 guesses about one person: a coin gets 50 right, this release lets {added} more be right"
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 290 130" role="img" aria-label="{words}" '
+            'font-family="sans-serif" font-size="10" fill="#1f2933">'
+            '<text x="6" y="16">100 guesses whether one person is in the table</text>'
+            f"{''.join(dots)}"
+            f'<text x="6" y="118">grey: right by chance (50) · orange: right through this release ({added} at most)</text></svg>'
+        )
+
+    _repr_svg_ = to_svg
+
+    def to_dict(self) -> dict[str, float]:
+        """For a program."""
+        return {"right_guesses": self.right, "found_at_1_percent_false_alarms": self.found, "odds_factor": self.odds}
+
+
+def meaning(budget: Budget, *, currency: Currency = Currency.PURE, amount: Fraction = Fraction(0)) -> Meaning:
+    """What this budget means for one person; `amount` is what a GDP run adds up to (μ²).
+
+    >>> f"{meaning(Budget.of(1, '1e-9'), currency=Currency.GDP, amount=Fraction(33114, 10**6)).right:.3f}"
+    '0.536'
+    """
+    epsilon, delta = float(min(budget.epsilon, Fraction(700))), float(budget.delta)
+    factor = math.exp(epsilon)
+    # No run is worse than its (ε, δ); a GDP run is usually much better.
+    right = (factor + delta) / (1 + factor)
+    found = min(factor * ALARM + delta, 1 - (1 - delta - ALARM) / factor)
+    if currency is Currency.GDP and amount > 0:
+        from scipy.special import ndtr, ndtri
+
+        mu = math.sqrt(float(amount))
+        right = min(right, float(ndtr(mu / 2)))
+        found = min(found, float(ndtr(ndtri(ALARM) + mu)))
+    return Meaning(right=right, found=found, odds=factor, budget=budget)
+
+
+def _of_100(share: float) -> str:
+    """A share as a number of a hundred, rounded up, for it is an upper bound.
+
+    >>> _of_100(0.5361), _of_100(0.0123)
+    ('54', '1.3')
+    """
+    if share < 0.1:
+        return f"{math.ceil(1000 * share - 1e-9) / 10:g}"
+    return str(min(100, math.ceil(100 * share - 1e-9)))
