@@ -159,18 +159,20 @@ def _numbered(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> tuple[list
 
 def _bits(mask: int) -> list[int]:
     if mask < 1 << 16:
-        return _short(mask)
-    found = []
+        return _word(mask, 0)
+    found: list[int] = []
+    base = 0
     while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
+        if mask & 0xFFFF:
+            found += _word(mask & 0xFFFF, base)
+        mask >>= 16
+        base += 16
     return found
 
 
 @cache
-def _short(mask: int) -> list[int]:
-    return [i for i in range(16) if mask >> i & 1]
+def _word(mask: int, base: int) -> list[int]:
+    return [base + i for i in range(16) if mask >> i & 1]
 
 
 def _product(mask: int, weights: list[int]) -> int:

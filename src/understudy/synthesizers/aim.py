@@ -37,9 +37,10 @@ from understudy.accounting.cost import Currency
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
 from understudy.models.estimation import LIMIT_CELLS, estimate
-from understudy.models.junction_tree import forecast
+from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.tree import TreeModel
 from understudy.models.variance import noise_variance
+from understudy.models.widening import widenings
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
@@ -55,6 +56,9 @@ from understudy.synthesizers.sizes import spelled
 
 LOOSE = 1e-2
 """How far a fit between two rounds goes: its gap as a share of the loss that noise alone leaves."""
+
+FORECASTS = 100
+"""Marginals whose tree is forecast between two fits, where a bound on its size is too large to tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +171,7 @@ class AIM(Synthesizer):
             bought += curator.measure([chosen], share=curator.left if last and pick == picks - 1 else share)
             pool.held.append(chosen)
             left = [r for r in left if r != chosen]
-            left = (pool.fitting(left, room) if pick < picks - 1 else left) or [chosen]
+            left = (pool.fitting(left, room, FORECASTS // picks) if pick < picks - 1 else left) or [chosen]
         return bought
 
 
@@ -212,16 +216,26 @@ class Pool:
         """Cells of a marginal."""
         return math.prod(self.columns[name] for name in clique)
 
-    def fitting(self, cliques: Iterable[Clique], room: float) -> list[Clique]:
-        """Those that the model can hold one of besides what it holds already, within this many cells."""
-        now = forecast(self.held, self.columns)
+    def fitting(self, cliques: Iterable[Clique], room: float, tries: int = FORECASTS) -> list[Clique]:
+        """Those that the model can hold one of besides what it holds already, within this many cells.
 
-        def fits(clique: Clique) -> bool:
-            # A pair can be tied together by taking its smaller column along the path to the other: no need to look where that fits.
-            longest = now * min(self.columns[name] for name in clique) + self.size(clique)
-            return (len(clique) <= 2 and longest <= room) or forecast([*self.held, clique], self.columns) <= room
-
-        return [clique for clique in cliques if fits(clique)]
+        A bound decides for most. Those beyond it are forecast, the nearest first, and not more than `tries`.
+        """
+        tree = JunctionTree.of([*((name,) for name in self.columns), *self.held], self.columns)
+        widths = widenings(tree)
+        asked = list(cliques)
+        fits, doubtful = set(), []
+        for clique in asked:
+            # What a node holds costs nothing; for three columns and more that none holds, there is no bound.
+            wider = 0 if tree.home(clique) is not None else widths.get(frozenset(clique), math.inf)
+            if wider == 0 or tree.cells + wider <= room:
+                fits.add(clique)
+            else:
+                doubtful.append((wider, self.size(clique), clique))
+        for *_, clique in sorted(doubtful)[:tries]:
+            if forecast([*self.held, clique], self.columns) <= room:
+                fits.add(clique)
+        return [clique for clique in asked if clique in fits]
 
     def candidates(self, model: TreeModel, *, room: float, noise: float, most: int) -> list[Clique]:
         """Marginals worth asking about: those the tree holds, and pairs for which it has room.
