@@ -51,3 +51,22 @@ def test_bad_words_are_one_line(shell: Shell, schema: Path, words: list[str]) ->
     assert done.code == 1
     assert done.out == ""
     assert done.err.startswith("understudy: ")
+
+
+def test_the_outlook_names_groups_time_and_what_it_means(shell: Shell, schema: Path) -> None:
+    done = shell("plan", schema, "--epsilon", 1, "--rows", 1500)
+    assert "smallest group that survives the noise" in done.out
+    assert "this machine would need about" in done.out
+    assert "guesses right at most 54 times in 100" in done.out
+
+
+def test_the_epsilon_for_an_accuracy(shell: Shell, schema: Path) -> None:
+    found = shell("plan", schema, "--accuracy", 0.05, "--rows", 1500, "--json").json
+    assert found["noise"] <= 0.05
+    assert 0.001 <= found["epsilon"] < 10
+
+
+def test_either_an_epsilon_or_an_accuracy(shell: Shell, schema: Path) -> None:
+    assert shell("plan", schema).code == 2
+    assert shell("plan", schema, "--epsilon", 1, "--accuracy", 0.1).code == 2
+    assert "--rows" in shell("plan", schema, "--accuracy", 0.1).err

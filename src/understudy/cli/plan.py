@@ -9,7 +9,7 @@ import click
 
 from understudy.cli import options, settings
 from understudy.cli.layout import aligned, report, report_json
-from understudy.cli.screen import amount, percent
+from understudy.cli.screen import Screen, amount, percent
 
 if TYPE_CHECKING:
     from understudy.workflow.plan import Plan
@@ -20,7 +20,13 @@ MOST = 20
 
 @click.command(short_help="What a run would cost and miss by. Reads no rows.")
 @click.argument("schema", type=options.FILE)
-@options.epsilon
+@click.option("--epsilon", metavar="E", help="How much privacy to spend, such as 1 or 0.5.")
+@click.option(
+    "--accuracy",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="A",
+    help="Instead of --epsilon: find the smallest one at which noise moves a measured table by at most this share of the rows.",
+)
 @options.delta
 @click.option(
     "--rows",
@@ -33,9 +39,12 @@ MOST = 20
 @options.neighbours
 @options.currency
 @options.as_json
+@click.pass_obj
 def plan(
+    screen: Screen,
     schema: Path,
-    epsilon: str,
+    epsilon: str | None,
+    accuracy: float | None,
     delta: str | None,
     rows: int | None,
     synthesizer: str,
@@ -45,18 +54,36 @@ def plan(
     as_json: bool,
 ) -> None:
     """What `synthesize` with the same options would cost and how exact it would be. Reads SCHEMA only."""
+    if (epsilon is None) == (accuracy is None):
+        raise click.UsageError("say either --epsilon or --accuracy")
+    if accuracy is not None and not rows:
+        raise click.UsageError("--accuracy needs --rows: how far noise moves a table depends on how many rows it has")
     method = settings.chosen(synthesizer, set_options)
+    from understudy.workflow.plan import epsilon_for
     from understudy.workflow.plan import plan as make_plan
 
-    made = make_plan(
-        schema,
-        epsilon=epsilon,
-        delta=delta,
-        rows=rows,
-        synthesizer=method,
-        neighbours=neighbours,
-        currency=currency,
-    )
+    with screen.progress():
+        if accuracy is not None:
+            made = epsilon_for(
+                schema,
+                accuracy=accuracy,
+                rows=rows or 0,
+                delta=delta,
+                synthesizer=method,
+                neighbours=neighbours,
+                currency=currency,
+            )
+        else:
+            made = make_plan(
+                schema,
+                epsilon=epsilon,
+                delta=delta,
+                rows=rows,
+                synthesizer=method,
+                neighbours=neighbours,
+                currency=currency,
+                progress=screen.step,
+            )
     if as_json:
         report_json(facts(made))
     else:
@@ -72,9 +99,20 @@ def facts(plan: Plan) -> dict[str, object]:
         "currency": str(plan.currency),
         "amount": plan.amount,
         "discovery": plan.discovery,
+        "stages": dict(plan.stages),
         "cells": plan.cells,
-        "memory_bytes": plan.memory,
         "rows": plan.rows,
+        "noise": plan.noise,
+        "smallest_group": {str(k): plan.group(k) for k in (1, 2)},
+        "forecast": None
+        if plan.forecast is None
+        else {
+            "seconds": plan.forecast.seconds,
+            "memory_bytes": plan.forecast.memory,
+            "imagined_error": plan.forecast.error,
+            "imagined_error_if_independent": plan.forecast.independent,
+        },
+        "meaning": plan.meaning.to_dict(),
         "marginals": [
             {
                 "columns": list(m.clique),
@@ -99,15 +137,21 @@ def lines(plan: Plan) -> list[str]:
     if plan.discovery:
         text.append(f"learning  {percent(float(plan.discovery))} of it, for what the schema leaves open")
     if plan.marginals:
-        text.append(
-            f"measuring {amount(len(plan.marginals), 'marginal')}, {amount(plan.cells, 'cell')},"
-            f" about {amount(-(-plan.memory // 2**20), 'MiB', 'MiB')} of memory"
-        )
+        text.append(f"measuring {amount(len(plan.marginals), 'marginal')}, {amount(plan.cells, 'cell')}")
         text += ["", *_table(plan)]
         if plan.rows is None:
-            text.append("Say --rows to see how far noise alone would move each of them.")
+            text.append(
+                "Say --rows to see how far noise alone would move each of them, how long a run takes, and what it needs."
+            )
+        text += _outlook(plan)
     if plan.assumed:
         text += ["", "Assumed here, learned in the run:", *(f"  {line}" for line in plan.assumed)]
+    text += [
+        "",
+        "What it means for one person:",
+        *(f"  {line}" for line in plan.meaning.lines()),
+        f"  {plan.meaning.bar()}",
+    ]
     if plan.warnings:
         text += ["", *plan.warnings]
     return [*text, "", "No data was touched and nothing was spent."]
@@ -125,3 +169,28 @@ def _table(plan: Plan) -> list[str]:
         )
     left = len(plan.marginals) - len(shown)
     return [*aligned(rows, right=[1, 2, 3, 4]), *([f"and {left} smaller"] if left > 0 else [])]
+
+
+def _outlook(plan: Plan) -> list[str]:
+    """What noise leaves of small groups, and what an imagined run took and missed by."""
+    text = []
+    ones, twos = plan.group(1), plan.group(2)
+    if ones is not None:
+        also = "" if twos is None else f", of {twos:,} in a table of two columns"
+        text += ["", f"smallest group that survives the noise: {amount(ones, 'row')} in one column{also}"]
+    made = plan.forecast
+    if made is None or plan.noise is None:
+        return text
+    text.append(f"this machine would need about {_seconds(made.total_seconds)} and {-(-made.memory // 2**20):,} MiB")
+    text.append(
+        f"noise alone would move a measured table by {percent(plan.noise)} of the rows in the median; in a rehearsal on imagined rows,"
+        f" pairs of columns were off by {percent(made.error)}"
+    )
+    text.append(
+        f"  (there, columns on their own would be off by {percent(made.independent)}; a real table depends on itself more, or less)"
+    )
+    return text
+
+
+def _seconds(span: float) -> str:
+    return f"{span:.1f} seconds" if span < 60 else f"{span / 60:.1f} minutes"

@@ -1,4 +1,4 @@
-"""The rehearsal: the real curator on an imagined table. No rows, no noise, no ledger; every price is the real one.
+"""The rehearsal: the real curator on an imagined table. No rows, no ledger; every price is the real one.
 
 A plan is what a rehearsal charged and what it measured. Because the same code asks and pays, a plan cannot drift from the run.
 """
@@ -17,10 +17,12 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.custody import Custody
+from understudy.curator.population import Population
 from understudy.curator.room import Room
 from understudy.curator.till import Till
 from understudy.measurements import Clique
-from understudy.schema import Schema
+from understudy.noise import draw
+from understudy.schema import Lattice, Schema
 from understudy.tables import CANDIDATES, TEXT
 
 ASSUMED_VALUES = 20
@@ -34,17 +36,21 @@ PLENTY = 10**12
 
 
 class Stage:
-    """A table nobody is in: every marginal is empty. What discovery asks about stands out plainly, so that sizes can be forecast."""
+    """A table of imagined people, or of nobody. What discovery asks about stands out plainly, so that sizes can be forecast."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, people: int = 0) -> None:
         self._schema = schema
+        self._people = people
 
     def rows(self) -> int:
-        """None at all."""
-        return 0
+        """As many as are imagined."""
+        return self._people
 
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
-        """Zero in every cell."""
+        """What a population has, or zero in every cell."""
+        if self._people:
+            population = Population(self._schema, self._people)
+            return [population.counts(clique) for clique in cliques]
         return [np.zeros(self._schema.sizes(clique), np.int64) for clique in cliques]
 
     def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -60,7 +66,12 @@ class Stage:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
-        """Plenty in the bins of the assumed range."""
+        """Plenty in the bins of the assumed range; between bounds that are known, as much as their width."""
+        described = self._schema[column]
+        if isinstance(described, Lattice) and described.low is not None and described.high is not None:
+            low, end = described.low, described.high + 1
+            wide = [max(0, min(b, end) - max(a, low)) for a, b in pairwise(edges)]
+            return np.array([PLENTY * w // (end - low) for w in wide], np.int64)
         inside = [a < ASSUMED_RANGE and b > 0 for a, b in pairwise(edges)]
         return np.where(inside, PLENTY, 0).astype(np.int64)
 
@@ -79,8 +90,8 @@ class Stage:
         return ballots
 
     def described(self, schema: Schema) -> Stage:
-        """As empty under another schema."""
-        return Stage(schema)
+        """The same people under another schema."""
+        return Stage(schema, self._people)
 
 
 class _Practice:
@@ -100,15 +111,19 @@ def _silence(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.in
     return np.zeros(shape, np.int64)
 
 
-def rehearse(schema: Schema, filter: Filter, *, epsilon: Fraction, neighbours: Neighbours) -> Custody:
-    """A curator of an imagined table, to find out what a run would ask and pay."""
+def rehearse(schema: Schema, filter: Filter, *, epsilon: Fraction, neighbours: Neighbours, people: int = 0) -> Custody:
+    """A curator of an imagined table, to find out what a run would ask and pay.
+
+    With `people`, a population of that many answers, under the noise a run would draw, so that what a run chooses is chosen here too.
+    Without, every marginal is empty and nothing is noised.
+    """
     room = Room(
-        table=Stage(schema),
+        table=Stage(schema, people),
         till=Till(_Practice(), filter),
         neighbours=neighbours,
         currency=filter.currency,
         epsilon=epsilon,
         max_rows=schema.unit.max_rows,
-        draw=_silence,
+        draw=draw if people else _silence,
     )
     return Custody(room, schema)

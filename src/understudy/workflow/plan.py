@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from pathlib import Path
+from statistics import median
+from time import perf_counter
 
 from understudy.accounting.advice import advice
 from understudy.accounting.budget import DEFAULT_DELTA, Budget
 from understudy.accounting.cost import Currency
+from understudy.accounting.meaning import Meaning, meaning
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.preview import deviation
 from understudy.curator.rehearsal import ASSUMED_RANGE, ASSUMED_VALUES, rehearse
-from understudy.measurements import Clique
+from understudy.errors import Refused
+from understudy.measurements import Clique, Measurements
 from understudy.schema import Categorical, Column, Schema, Undeclared, load_schema
-from understudy.synthesizers import Synthesizer, make, silent
+from understudy.synthesizers import Progress, Synthesizer, make, silent
+from understudy.workflow.forecast import Forecast, forecast
 from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_early
+
+_STEPS = (10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82)
+"""The values of ε that are tried, in tenths, within each power of ten: each a fifth above the last."""
+
+LEARNING = frozenset({"types", "values", "bounds", "bins"})
+"""What the curator calls the questions of discovery."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +45,8 @@ class Asked:
 class Plan:
     """What a run would do.
 
-    `expected` of a marginal is the total variation distance that noise alone is expected to cause, known once the number of rows is.
+    `expected` of a marginal is the total variation distance that noise alone is expected to cause, known once the number of rows is; so are
+    `forecast` and `group`.
 
     >>> from understudy.schema import Boolean
     >>> made = plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000)
@@ -46,10 +59,12 @@ class Plan:
     currency: Currency
     amount: Fraction
     discovery: Fraction
+    stages: tuple[tuple[str, Fraction], ...]
     marginals: tuple[Asked, ...]
     assumed: tuple[str, ...]
     warnings: tuple[str, ...]
     rows: int | None
+    forecast: Forecast | None
 
     @property
     def cells(self) -> int:
@@ -57,15 +72,32 @@ class Plan:
         return sum(m.cells for m in self.marginals)
 
     @property
-    def memory(self) -> int:
-        """Bytes of counts and measurements at their peak."""
-        return 3 * 8 * self.cells
+    def meaning(self) -> Meaning:
+        """What the budget means for one person."""
+        return meaning(self.budget, currency=self.currency, amount=self.amount)
 
     def expected(self, marginal: Asked) -> float | None:
         """Expected total variation distance from noise alone: half of E|noise| summed over the cells, per row."""
         if not self.rows:
             return None
         return min(1.0, 0.5 * marginal.cells * 0.8 * marginal.deviation / self.rows)
+
+    @property
+    def noise(self) -> float | None:
+        """The median of that over the marginals the run would measure."""
+        found = [e for e in map(self.expected, self.marginals) if e is not None]
+        return median(found) if found else None
+
+    def group(self, columns: int = 1) -> int | None:
+        """The smallest group that survives the noise in tables of so many columns: one of this size is told from an empty one 19 times
+        in 20, and an empty one from it; None where no such table is measured.
+
+        >>> from understudy.schema import Boolean
+        >>> plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000).group()
+        19
+        """
+        found = [m.deviation for m in self.marginals if len(m.clique) == columns]
+        return math.ceil(2 * 1.645 * median(found)) if found else None
 
 
 def plan(
@@ -77,8 +109,12 @@ def plan(
     synthesizer: str | Synthesizer = DEFAULT_SYNTHESIZER,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     currency: Currency | str | None = None,
+    progress: Progress = silent,
 ) -> Plan:
     """What `synthesize` with the same arguments would ask and pay; no data touched, nothing spent.
+
+    With `rows`, the run is rehearsed on as many imagined rows: what it would choose to measure, how long it would take here, how much
+    memory, and how far off it was. A real table will differ; its noise will not.
 
     >>> from understudy.schema import Boolean
     >>> plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000).marginals[0].cells
@@ -89,9 +125,16 @@ def plan(
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     filter = filter_for(budget, described, method, Currency(currency) if currency else None)
     refuse_early(described, method, filter, budget.epsilon)
-    custody = rehearse(described, filter, epsilon=budget.epsilon, neighbours=Neighbours(neighbours))
-    measured = perform(custody, method, silent) if method.reads_rows else None
-    spent = sum((cost.amount for asked, cost in custody.charges if asked not in {"marginals", "cells"}), Fraction(0))
+    known_rows = rows if rows is not None else described.rows
+    custody = rehearse(
+        described, filter, epsilon=budget.epsilon, neighbours=Neighbours(neighbours), people=known_rows or 0
+    )
+    began = perf_counter()
+    measured = perform(custody, method, progress) if method.reads_rows else Measurements()
+    took = perf_counter() - began
+    charged: dict[str, Fraction] = {}
+    for asked, cost in custody.charges:
+        charged[asked] = charged.get(asked, Fraction(0)) + cost.amount / filter.total
     marginals = tuple(
         Asked(
             clique=m.clique,
@@ -99,20 +142,71 @@ def plan(
             deviation=deviation(m.law, m.scale),
             share=m.cost.amount / filter.total,
         )
-        for m in measured or ()
+        for m in measured
     )
-    known_rows = rows if rows is not None else described.rows
+    made = forecast(custody.schema, method, measured, rows=known_rows, measuring=took)[0] if known_rows else None
     return Plan(
         synthesizer=method.name,
         budget=budget,
         currency=filter.currency,
         amount=filter.total,
-        discovery=spent / filter.total,
+        discovery=sum((share for asked, share in charged.items() if asked in LEARNING), Fraction(0)),
+        stages=tuple(charged.items()),
         marginals=marginals,
         assumed=tuple(f"{c.name}: {_assumption(c)}" for c in map(described.__getitem__, described) if not c.closed),
         warnings=advice(budget, rows=known_rows),
         rows=known_rows,
+        forecast=made,
     )
+
+
+def epsilon_for(
+    schema: Schema | str | Path,
+    *,
+    accuracy: float,
+    rows: int,
+    delta: object = None,
+    synthesizer: str | Synthesizer = DEFAULT_SYNTHESIZER,
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    currency: Currency | str | None = None,
+) -> Plan:
+    """The plan with the smallest ε, to two figures, whose measured marginals noise alone moves by `accuracy` or less in the median.
+
+    >>> from understudy.schema import Boolean
+    >>> made = epsilon_for(Schema(columns=(Boolean(name="smoker"),)), accuracy=0.01, rows=1000)
+    >>> float(made.budget.epsilon) < 1, made.noise <= 0.01
+    (True, True)
+    """
+    if not 0 < accuracy < 1:
+        raise Refused("An accuracy is a share of the rows between 0 and 1, such as 0.02. Nothing was spent")
+
+    def at(exponent: int) -> Plan:
+        step = Fraction(_STEPS[exponent % len(_STEPS)], 10) * Fraction(10) ** (exponent // len(_STEPS))
+        return plan(
+            schema,
+            epsilon=step,
+            delta=delta,
+            rows=rows,
+            synthesizer=synthesizer,
+            neighbours=neighbours,
+            currency=currency,
+        )
+
+    low, high = -3 * len(_STEPS), 2 * len(_STEPS)
+    best = at(high)
+    if best.noise is not None and best.noise > accuracy:
+        raise Refused(
+            f"Not even ε = {float(best.budget.epsilon):g} brings noise below {accuracy:g} with {rows:,} rows. Release fewer columns, or ask"
+            " for less. Nothing was spent"
+        )
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = at(middle)
+        if found.noise is not None and found.noise > accuracy:
+            low = middle
+        else:
+            high, best = middle, found
+    return best
 
 
 def _assumption(column: Column) -> str:

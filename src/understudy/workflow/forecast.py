@@ -1,0 +1,104 @@
+"""How long a run would take, how much memory, and how far off it might be: a dress rehearsal on imagined rows, on this machine.
+
+The rehearsal has walked the real curator through the real synthesizer on an imagined population of the stated size, so its model is there
+to be timed: fitted once, sampled a little, and those rows counted as real ones would be. What grows with rows is scaled up to all of
+them. No real row takes part, and no assumption about the machine.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from understudy.curator.population import Population
+from understudy.measurements import Clique, Measurements
+from understudy.models import Portable
+from understudy.releases.frames import to_frame
+from understudy.schema import Schema
+from understudy.synthesizers import Synthesizer
+from understudy.tables import Table, open_table
+
+TRIED = 20_000
+"""Imagined rows that are sampled, written and counted to learn this machine's pace."""
+
+COMPARED = 120
+"""Pairs over which the rehearsal's own error is averaged."""
+
+RESIDENT = 150 * 2**20
+"""Bytes that the interpreter and its libraries take before any work."""
+
+CELL_BYTES, CODE_BYTES, VALUE_BYTES = 120, 3, 24
+"""Bytes at the peak: for each cell of the model while it is fitted, for each code of a row, for each value written out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """What a run would take on this machine, and what an imagined one missed by.
+
+    `seconds` by stage; `memory` in bytes at the peak; `error` is the mean distance of pairs in the imagined run, `independent` what it
+    would be if every column stood alone.
+    """
+
+    seconds: dict[str, float]
+    memory: int
+    error: float
+    independent: float
+
+    @property
+    def total_seconds(self) -> float:
+        """The whole run."""
+        return sum(self.seconds.values())
+
+
+def forecast(
+    schema: Schema, method: Synthesizer, measured: Measurements, *, rows: int, measuring: float
+) -> tuple[Forecast, Portable]:
+    """Fit the rehearsed measurements, try the pace, and compare with the imagined population."""
+    rng = np.random.default_rng(0)
+    began = time.perf_counter()
+    model = method.estimate(schema, measured, rng)
+    fitting = time.perf_counter() - began
+    some = max(1, min(rows, TRIED))
+    began = time.perf_counter()
+    codes = model.sample(some, rng)
+    frame = to_frame(schema, codes, kind="duckdb", rng=rng)
+    sampling = (time.perf_counter() - began) * rows / some
+    began = time.perf_counter()
+    source = open_table(frame)
+    opening = time.perf_counter() - began
+    began = time.perf_counter()
+    table = Table(source, schema)
+    table.encode()
+    table.counts([m.clique for m in measured])
+    counting = opening + (time.perf_counter() - began) * rows / some
+    error, independent = _distances(Population(schema, rows), model)
+    cells = sum(array.size for array in model.to_parts()[1].values()) + sum(m.values.size for m in measured)
+    return (
+        Forecast(
+            seconds={"counting": counting, "measuring": measuring, "fitting": fitting, "sampling": sampling},
+            memory=RESIDENT + CELL_BYTES * cells + rows * len(schema) * (CODE_BYTES + VALUE_BYTES),
+            error=error,
+            independent=independent,
+        ),
+        model,
+    )
+
+
+def _distances(people: Population, model: Portable) -> tuple[float, float]:
+    """Mean total variation distance over pairs: of the model, and of the product of the columns."""
+    names = list(people.schema)
+    cliques: list[Clique] = list(combinations(names, 2)) or [(name,) for name in names]
+    step = max(1, len(cliques) // COMPARED)
+    off, alone = [], []
+    for clique in cliques[::step]:
+        true = people.counts(clique).astype(np.float64)
+        rows = max(float(true.sum()), 1.0)
+        found = model.marginal(clique)
+        off.append(np.abs(found / max(float(found.sum()), 1e-300) - true / rows).sum() / 2)
+        if len(clique) == 2:
+            product = np.outer(true.sum(axis=1), true.sum(axis=0)) / rows**2
+            alone.append(np.abs(true / rows - product).sum() / 2)
+    return float(np.mean(off)), float(np.mean(alone)) if alone else 0.0

@@ -1,0 +1,43 @@
+"""The imagined population: as many rows as were asked for, dependent columns, nothing impossible."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from understudy.curator.population import Population
+from understudy.schema import Boolean, Integer, Schema, parse_predicate
+
+SCHEMA = Schema(
+    columns=(
+        *(Integer(name=n, min=0, max=9, nullable=False) for n in "abcd"),
+        Boolean(name="e", nullable=False),
+    ),
+    impossible=(parse_predicate("a = 0 and e = true"),),
+)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 50_000])
+def test_every_marginal_has_all_the_rows(rows: int) -> None:
+    people = Population(SCHEMA, rows)
+    for clique in ((), ("a",), ("b", "c"), ("d", "a", "b")):
+        counts = people.counts(clique)
+        assert counts.dtype == np.int64
+        assert counts.sum() == rows
+        assert counts.min() >= 0
+
+
+def test_some_pairs_depend_and_some_hardly_do() -> None:
+    people = Population(SCHEMA, 100_000)
+
+    def dependence(a: str, b: str) -> float:
+        table = people.counts((a, b)) / 100_000
+        return float(np.abs(table - np.outer(table.sum(1), table.sum(0))).sum() / 2)
+
+    found = sorted(dependence(a, b) for a, b in (("a", "b"), ("a", "c"), ("b", "c"), ("b", "d"), ("c", "d")))
+    assert found[0] < 0.03
+    assert found[-1] > 0.08
+
+
+def test_what_is_impossible_is_empty() -> None:
+    assert Population(SCHEMA, 10_000).counts(("a", "e"))[0, 1] == 0
