@@ -7,9 +7,13 @@ one: it is never averaged away in silence.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+import numpy as np
+
+from understudy.errors import UnderstudyError
 
 INTERNAL = "internal, not private: computed from the real rows without noise"
 """Stands wherever such a result is written."""
@@ -210,6 +214,38 @@ def missing(name: str, title: str, reason: str, **rest: str) -> Finding:
     Triples: not computed (fewer than three columns)
     """
     return Finding(name=name, title=title, reason=reason, family=rest.get("family", ""))
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A finding still to be computed, and what it is called should that fail."""
+
+    name: str
+    title: str
+    family: str
+    compute: Callable[[], Finding]
+
+
+def run(measures: Sequence[Measure], progress: Progress = silent) -> tuple[Finding, ...]:
+    """Compute what can be computed; the rest is listed with the reason.
+
+    >>> def empty() -> Finding:
+    ...     raise Unavailable("one of the tables has no rows")
+    >>> [str(found) for found in run([Measure("tvd_1", "Columns", "marginals", empty)])]
+    ['Columns: not computed (one of the tables has no rows)']
+    """
+    found: list[Finding] = []
+    for done, measure in enumerate(measures):
+        progress(measure.title, done / len(measures))
+        try:
+            found.append(measure.compute())
+        except (Unavailable, UnderstudyError) as reason:
+            found.append(missing(measure.name, measure.title, str(reason), family=measure.family))
+        except (np.linalg.LinAlgError, MemoryError) as error:
+            why = f"it could not be computed ({type(error).__name__})"
+            found.append(missing(measure.name, measure.title, why, family=measure.family))
+    progress("done", 1.0)
+    return tuple(found)
 
 
 def mean_of(parts: tuple[Part, ...]) -> float | None:

@@ -1,0 +1,87 @@
+"""A design matrix out of mixed columns with missing cells: what learners and propensity scores are fed.
+
+A number becomes itself, standardised, with an indicator where cells are missing; a label becomes indicators of its values. What the
+matrix looks like is decided once, by the tables it is built from, so that every table gets the same columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.findings import Unavailable
+from understudy.schema import Lattice
+from understudy.tables import Records
+
+LEVELS = 30
+"""Labels of a column that get an indicator of their own; the rarer ones share one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """How one column enters."""
+
+    name: str
+    mean: float = 0.0
+    spread: float = 1.0
+    absent: bool = False
+    levels: tuple[int, ...] = ()
+    number: bool = False
+
+    def columns(self, records: Records) -> list[NDArray[np.float64]]:
+        """Its columns of the matrix."""
+        if not self.number:
+            return [(records.codes[self.name] == level).astype(np.float64) for level in self.levels]
+        values = records.numbers(self.name)
+        gone = np.isnan(values)
+        scaled = np.where(gone, 0.0, (values - self.mean) / self.spread)
+        return [scaled, gone.astype(np.float64)] if self.absent else [scaled]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """How every column enters."""
+
+    features: tuple[Feature, ...]
+
+    @classmethod
+    def of(cls, columns: Sequence[str], *tables: Records) -> Design:
+        """The design for these columns, as all tables together have them; what never varies is left out."""
+        features = [_feature(name, tables) for name in columns]
+        return cls(tuple(feature for feature in features if feature is not None))
+
+    def matrix(self, records: Records) -> NDArray[np.float64]:
+        """One row for each record; no intercept."""
+        made = [column for feature in self.features for column in feature.columns(records)]
+        return np.column_stack(made) if made else np.zeros((records.rows, 0))
+
+
+def _feature(name: str, tables: Sequence[Records]) -> Feature | None:
+    if isinstance(tables[0].schema[name], Lattice):
+        values = np.concatenate([records.numbers(name) for records in tables])
+        gone = np.isnan(values)
+        known = values[~gone]
+        spread = float(known.std()) if len(known) else 0.0
+        if spread == 0 and not (gone.any() and not gone.all()):
+            return None
+        mean = float(known.mean()) if len(known) else 0.0
+        return Feature(name, mean=mean, spread=spread or 1.0, absent=bool(gone.any()), number=True)
+    codes = np.concatenate([records.codes[name] for records in tables])
+    counts = np.bincount(codes, minlength=tables[0].codec(name).size)
+    levels = np.argsort(-counts, kind="stable")[: min(int((counts > 0).sum()), LEVELS + 1)]
+    # The most frequent one is what the others are compared with.
+    return Feature(name, levels=tuple(int(level) for level in levels[1:])) if len(levels) > 1 else None
+
+
+def learning() -> ModuleType:
+    """scikit-learn, which an extra brings."""
+    try:
+        import sklearn.tree
+    except ImportError:
+        raise Unavailable('scikit-learn is not installed: pip install "understudy[evaluate]"') from None
+    module: ModuleType = sklearn
+    return module
