@@ -1,0 +1,83 @@
+"""What an attack found: sentences, numbers, and a figure that a terminal or an SVG file can show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: a label, its length, what stands at its end, and whether it is the protected case."""
+
+    label: str
+    value: float
+    note: str = ""
+    safe: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """Bars, one below the other, on a common axis; on a log axis a bar begins at 1."""
+
+    title: str
+    axis: str
+    bars: tuple[Bar, ...]
+    log: bool = False
+    top: float | None = None
+    """The value at which the axis ends; by default the largest one."""
+
+    @property
+    def end(self) -> float:
+        """The value at which the axis ends."""
+        return self.top if self.top is not None else max((bar.value for bar in self.bars), default=1.0) or 1.0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One labelled line through points; a dashed one is a bound rather than an observation."""
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    dashed: bool = False
+    safe: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curves:
+    """Lines over a common x-axis, each labelled where it ends."""
+
+    title: str
+    x: str
+    y: str
+    curves: tuple[Curve, ...]
+    top: float | None = None
+
+    @property
+    def xs(self) -> tuple[float, float]:
+        """Ends of the x-axis."""
+        every = [x for curve in self.curves for x, _ in curve.points]
+        return min(every), max(every)
+
+    @property
+    def end(self) -> float:
+        """Where the y-axis, which begins at 0, ends."""
+        return self.top if self.top is not None else max(y for curve in self.curves for _, y in curve.points) or 1.0
+
+
+Figure = Bars | Curves
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The outcome of an attack. `text` is for a person, `facts` for a program.
+
+    >>> Finding(name="none", title="Nothing", text=("Nothing happened.",), figure=Bars(title="", axis="", bars=()), facts={}).name
+    'none'
+    """
+
+    name: str
+    title: str
+    text: tuple[str, ...]
+    figure: Figure
+    facts: Mapping[str, object]

@@ -1,0 +1,30 @@
+"""Two counts and one person: certain without noise, bounded with it. [002-13, 002-14]"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, sqrt
+
+import pytest
+
+from understudy.risk.attacks.differencing import bound, differencing, guessed
+
+
+def test_exact_counts_are_certain_and_noisy_ones_bounded():
+    found = differencing().facts
+    assert found["exact"] == 1
+    for epsilon, share in found["noisy"].items():
+        assert share <= found["bound"][epsilon] + 5 * 0.5 / sqrt(found["trials"])
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(10), Fraction(1)])
+def test_noise_lets_through_what_its_law_says(epsilon):
+    """P(noise difference ≤ 0) for two discrete Laplace draws of scale 2/ε, from their masses; false alarm 1e-6."""
+    t = exp(-float(epsilon) / 2)
+    zero = ((1 - t) / (1 + t)) ** 2 * sum(t ** (2 * abs(k)) for k in range(-200, 201))
+    expected = (1 + zero) / 2
+    assert abs(guessed(epsilon, 40_000) - expected) < 5 * 0.5 / sqrt(40_000)
+
+
+def test_the_bound():
+    assert bound(Fraction(1)) == pytest.approx(exp(1) / (1 + exp(1)))
