@@ -60,8 +60,14 @@ class _Node:
             None if self.orders[clique] is None else sorted(range(len(clique)), key=orders[clique].__getitem__)
             for clique in cliques
         ]
-        # For each table what it must give on the way down; a marginal that nothing else shares may be scaled where it lies.
-        self.wanted = [[s for s in members if s != self.parent] for members in self.plan.members]
+        # For each table what it must give on the way down, messages first; a marginal that nothing else shares may be written over.
+        self.own = len(cliques)
+        self.upward = (self.plan.rank[self.parent],) if above else ()
+        wanted = [
+            (t, sorted((s for s in members if s != self.parent), reverse=True))
+            for t, members in enumerate(self.plan.members)
+        ]
+        self.wanted = [(t, some, tuple([self.plan.rank[s] for s in some])) for t, some in wanted if some]
         self.alone = [scopes.count(scope) == 1 for scope in scopes]
 
 
@@ -147,6 +153,7 @@ class _Pass:
         self.tables: list[list[Array | None]] = [[] for _ in range(count)]
         self.seen: list[Array | None] = [None] * count  # the sums behind each message up
         self.up: list[Array | None] = [None] * count
+        self.tops = [1.0] * count  # what each message up was divided by
         for node in reversed(self.tree.order):
             parts = ready._nodes[node]
             own = [weights.get(clique) for clique in parts.cliques]
@@ -158,10 +165,11 @@ class _Pass:
                 table = parts.plan.place[parts.parent]
                 sums = parts.plan.marginal_table(tables, table)
                 self.seen[node] = sums
-                message = parts.plan.collect(table, sums, [parts.parent])[parts.parent]
+                (message,) = parts.plan.sums[table](sums, parts.upward)
                 top = _top(message)
-                self.log_scale += float(np.log(top))
-                self.up[node] = message / top
+                self.log_scale += math.log(top)
+                self.tops[node] = top
+                self.up[node] = message * (1 / top)
 
     def _weights(self, placed: list[tuple[int, Clique, Array]]) -> dict[Clique, Array]:
         """Exponentials of all potentials, each with its largest cell at one and its axes in the order of its node."""
@@ -207,25 +215,23 @@ class _Pass:
         for node in self.tree.order:
             parts = self.ready._nodes[node]
             plan = parts.plan
-            for table, wanted in enumerate(parts.wanted):
-                if not wanted:
-                    continue
+            # The root's sums are divided by their total; every other node then has messages that make its own sum to one.
+            scale = 1 / mass if node == self.tree.root else None
+            for table, wanted, ranks in parts.wanted:
                 sums = self.seen[node] if plan.place[parts.parent :] == [table] else None
                 if sums is None:
                     sums = plan.marginal_table(self.tables[node], table)
-                results = plan.collect(table, sums, wanted)
-                here = float(results[wanted[0]].sum())
-                if not here >= FAINT:
-                    raise _Faint
-                for s, values in results.items():
-                    if s >= len(parts.cliques):
-                        self._send(parts.children[s - len(parts.cliques)], values)
-                for s, values in results.items():
-                    if s < len(parts.cliques):
-                        alone = parts.alone[s] and values.flags.writeable
-                        share = np.multiply(values, 1 / here, out=values if alone else None)
-                        back = parts.backs[s]
-                        found[parts.cliques[s]] = share if back is None else share.transpose(back)
+                for s, values in zip(wanted, plan.sums[table](sums, ranks), strict=True):
+                    if s >= parts.own:
+                        self._send(parts.children[s - parts.own], values if scale is None else values * scale)
+                        continue
+                    alone = parts.alone[s] and values.flags.writeable
+                    if scale is not None:
+                        values = np.multiply(values, scale, out=values if alone else None)
+                    elif not alone:
+                        values = values.copy()
+                    back = parts.backs[s]
+                    found[parts.cliques[s]] = values if back is None else values.transpose(back)
         return found, float(np.log(mass)) + self.log_scale
 
     def joints(self) -> list[Array]:
@@ -246,7 +252,9 @@ class _Pass:
         assert said is not None
         # Where the child said nothing, or next to nothing, the belief is nothing too.
         message = belief / np.maximum(said, LEAST)
-        message /= _top(message)
+        message *= 1 / self.tops[child]
+        if not message.max() <= 1 / FAINT:
+            raise _Faint
         parts = self.ready._nodes[child]
         tables, seen = self.tables[child], self.seen[child]
         assert seen is not None

@@ -161,7 +161,9 @@ class Contraction:
         lengths = self.parts[table].lengths
         laid = factor.transpose(order).reshape(shape)
         if values is None:
-            return np.array(np.broadcast_to(laid, lengths)).reshape(self.shapes[table])
+            spread = np.empty(lengths)
+            spread[...] = laid
+            return spread.reshape(self.shapes[table])
         full = values.reshape(lengths)
         if not values.flags.writeable:
             return (full * laid).reshape(self.shapes[table])
@@ -293,7 +295,9 @@ class _Product:
                 stack.append((left * right, True))
         result, mine = stack.pop()
         if result.shape != self.full:
-            return np.array(np.broadcast_to(result, self.full))
+            spread = np.empty(self.full)
+            spread[...] = result
+            return spread
         return result if mine and result.flags.c_contiguous else np.array(result, order="C")
 
     def _planned(self, scopes: list[Mask]) -> list[int]:
