@@ -7,6 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 
 from understudy.releases import to_frame
+from understudy.releases.frames import arrow, decode_all
 from understudy.schema import Integer, Schema
 
 from . import cases as c
@@ -61,3 +62,13 @@ def test_a_type_that_cannot_hold_the_cells_gives_way_to_the_natural_one():
     schema = Schema(columns=(Integer(name="x", min=0, max=300, nullable=False, dtype="uint8"),))
     back = to_frame(schema, {"x": np.full(50, 31)}, kind="pyarrow", rng=np.random.default_rng(0))
     assert back.schema.field("x").type == pa.int64()
+
+
+def test_a_long_table_goes_column_by_column_and_is_the_same(monkeypatch):
+    codes = {name: np.arange(6) % SCHEMA.codecs[name].size for name in SCHEMA}
+    whole = to_frame(SCHEMA, codes, kind="pyarrow", rng=np.random.default_rng(0))
+    monkeypatch.setattr(arrow, "LONG", 5)
+    assert to_frame(SCHEMA, codes, kind="pyarrow", rng=np.random.default_rng(0)).equals(whole)
+    columns = decode_all(SCHEMA, codes, np.random.default_rng(0))
+    assert arrow.frame(columns).equals(whole)
+    assert not columns  # each column's cells were let go

@@ -25,16 +25,32 @@ _MOMENT = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=(.+))?\]")
 _CLOCK = re.compile(r"time(32|64)\[(s|ms|us|ns)\]")
 _DICTIONARY = re.compile(r"dictionary<values=(\w+), indices=(u?int(?:8|16|32|64)), ordered=[01]>")
 
+LONG = 1 << 20
+"""Rows from which on columns are converted one by one."""
 
-def frame(columns: Mapping[str, Cells]) -> Any:
-    """A pyarrow Table."""
+
+def frame(columns: dict[str, Cells]) -> Any:
+    """A pyarrow Table; the columns of a long one are taken out of `columns` on the way."""
     pa: Any = import_module("pyarrow")
     dtypes = {name: cells.column.dtype or "" for name, cells in columns.items()}
-    return pa.table(list(arrays(columns, dtypes).values()), names=list(columns))
+    names = list(columns)
+    return pa.table(list(arrays(columns, dtypes).values()), names=names)
 
 
-def arrays(columns: Mapping[str, Cells], dtypes: Mapping[str, str]) -> dict[str, Any]:
-    """Columns as pyarrow arrays of the named types, or of their natural ones where a name says nothing or cannot hold the cells."""
+def arrays(columns: dict[str, Cells], dtypes: Mapping[str, str]) -> dict[str, Any]:
+    """Columns as pyarrow arrays of the named types, or of their natural ones where a name says nothing or cannot hold the cells.
+
+    A long table goes column by column, and each is taken out of `columns`, so that memory never holds two copies of all of it.
+    """
+    if max((len(one) for one in columns.values()), default=0) <= LONG:
+        return _together(columns, dtypes)
+    found: dict[str, Any] = {}
+    for name in list(columns):
+        found |= _together({name: columns.pop(name)}, dtypes)
+    return found
+
+
+def _together(columns: Mapping[str, Cells], dtypes: Mapping[str, str]) -> dict[str, Any]:
     pa: Any = import_module("pyarrow")
     cells = {name: as_text(one) if dtypes[name] in _TEXTS else one for name, one in columns.items()}
     plain = duck.natural({f"c{i}": one for i, one in enumerate(cells.values())}).to_arrow_table()

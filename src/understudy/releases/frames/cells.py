@@ -86,16 +86,17 @@ def decode_all(
     chunks = list(decode(schema, codes, rng, pins, spreads))
     if len(chunks) == 1:
         return chunks[0]
-    return {
-        name: Cells(
-            chunks[0][name].column,
-            np.concatenate([chunk[name].index for chunk in chunks]),
-            np.concatenate([chunk[name].null for chunk in chunks]),
-            np.concatenate([chunk[name].spelled for chunk in chunks]),
-            chunks[0][name].labels,
+    found: dict[str, Cells] = {}
+    for name in schema:  # a column's chunks are let go once it is whole: in long tables they are most of the memory
+        parts = [chunk.pop(name) for chunk in chunks]
+        found[name] = Cells(
+            parts[0].column,
+            np.concatenate([part.index for part in parts]),
+            np.concatenate([part.null for part in parts]),
+            np.concatenate([part.spelled for part in parts]),
+            parts[0].labels,
         )
-        for name in schema
-    }
+    return found
 
 
 def cells_of(
