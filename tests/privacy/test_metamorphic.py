@@ -13,13 +13,17 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas
 import polars
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from curator.rooms import Practice, no_noise, room_of
 from privacy.audit import audited, by_outcome
+from privacy.broken import BROKEN, IN_DUCKDB, Broken
 from privacy.odd import PAIRS, Pair, cell
 from privacy.runs import (
     NAMES,
@@ -43,7 +47,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
 from understudy.curator import Custody, Till
 from understudy.curator.stability import labels
-from understudy.schema import Categorical, Integer, Schema, Undeclared, save_schema
+from understudy.schema import Categorical, Column, Integer, Schema, Undeclared, save_schema
 from understudy.synthesizers import silent
 from understudy.workflow.run import synthesize
 
@@ -210,6 +214,84 @@ def test_half_a_character_changes_nothing(column):
             found.append((parts(rehearsed(frame, looked_at(("sex",)))), list(asked)))
     assert found[0][0] == found[1][0]
     assert [a.tolist() for _, (a,) in found] == [[2, 1, 0], [1, 1, 1]]
+
+
+# Cells that break their own type
+
+
+def in_pandas(table: pyarrow.Table, _folder: Path) -> object:
+    return pandas.DataFrame({"x": pandas.Series(pandas.arrays.ArrowExtensionArray(table["x"]))})
+
+
+def in_parquet(table: pyarrow.Table, folder: Path) -> object:
+    path = folder / f"{len(list(folder.iterdir()))}.parquet"
+    parquet.write_table(table, path, store_schema=False)
+    return path
+
+
+HOLDERS: dict[str, Callable[[pyarrow.Table, Path], object]] = {
+    "pyarrow": lambda table, _: table,
+    "pandas": in_pandas,
+    "polars": lambda table, _: polars.from_arrow(table),
+    "parquet": in_parquet,
+}
+
+
+def holds(holder: str, broken: Broken) -> bool:
+    """Whether a table of this kind can hold such a column at all: no file has seconds, and polars no decimals of 256 bits."""
+    if holder == "parquet":
+        return "[s" not in broken.name and "structure" not in broken.name
+    return holder != "polars" or "decimal256" not in broken.name
+
+
+HELD = [(holder, broken) for holder in HOLDERS for broken in BROKEN if holds(holder, broken)]
+
+
+def told(data: object, column: Column) -> tuple[dict[str, bytes], list[np.ndarray]]:
+    """What a run releases when every answer is the same number, and what it counted."""
+    with deaf() as asked:
+        release = rehearsed(data, Schema(columns=(column,)))
+    return parts(release), list(asked)
+
+
+def check_alike(here: object, there: object, column: Column) -> None:
+    (one, before), (other, after) = told(here, column), told(there, column)
+    assert one == other
+    assert [a.shape for a in before] == [a.shape for a in after]
+    assert before[-1].sum() == after[-1].sum() == 3
+    assert all(np.abs(a - b).sum() <= 2 for a, b in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize(("holder", "broken"), HELD, ids=lambda part: str(part))
+def test_a_cell_that_breaks_its_type_changes_nothing_but_its_count(holder, broken, tmp_path):
+    """It neither stops the run nor moves another row: whether it is there shows nowhere, not even in an exit code."""
+    here, there = (HOLDERS[holder](table, tmp_path) for table in broken.pair())
+    check_alike(here, there, broken.column)
+
+
+@pytest.mark.parametrize("name", IN_DUCKDB)
+def test_a_cell_beyond_its_type_in_a_relation_changes_nothing_but_its_count(name):
+    column, plain, odd = IN_DUCKDB[name]
+    here, there = (duckdb.sql(f"SELECT unnest([{plain}, {plain}, {last}]) AS x") for last in (plain, odd))
+    check_alike(here, there, column)
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[s]", "datetime64[ms]", "datetime64[us]", "timedelta64[s]"])
+def test_a_moment_beyond_the_calendar_of_a_frame_changes_nothing_but_its_count(dtype):
+    """The same for moments that pandas keeps in numpy arrays."""
+    column = BROKEN[6].column if dtype.startswith("datetime") else BROKEN[0].column
+    here, there = (pandas.DataFrame({"x": np.array([1, 2, last]).view(dtype)}) for last in (2, 2**62))
+    check_alike(here, there, column)
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe", b"4611686018427387904", b"-5", b"86400000000000"])
+@pytest.mark.parametrize("column", ["sex", "age", "weight", "born", "seen", "at"])
+def test_the_same_cells_in_a_csv_file_change_nothing_but_their_count(column, text, counted):
+    odd = [value.encode() for value in PLAIN]
+    odd[NAMES.index(column)] = text
+    here, there = (counted(data, (column,)) for data in (csv(PLAIN, OTHER), csv(b",".join(odd), OTHER)))
+    assert here[0] == there[0]
+    assert np.abs(here[1][0] - there[1][0]).sum() <= 2
 
 
 def test_numbers_are_all_that_noise_changes(tmp_path):

@@ -15,51 +15,54 @@ from numpy.typing import NDArray
 FORMATS: dict[bytes, type[np.unsignedinteger]] = {b"C": np.uint8, b"S": np.uint16, b"I": np.uint32, b"L": np.uint64}
 """Arrow's letters for unsigned integers."""
 
+CAPSULE = b"arrow_array_stream"
+"""The name under which streams are handed over."""
 
-class _Schema(ctypes.Structure):
-    pass
+
+class ArrowSchema(ctypes.Structure):
+    """Names and types."""
 
 
-_Schema._fields_ = [
+ArrowSchema._fields_ = [
     ("format", ctypes.c_char_p),
     ("name", ctypes.c_char_p),
-    ("metadata", ctypes.c_char_p),
+    ("metadata", ctypes.c_void_p),
     ("flags", ctypes.c_int64),
     ("n_children", ctypes.c_int64),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
-    ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Schema))),
+    ("children", ctypes.POINTER(ctypes.POINTER(ArrowSchema))),
+    ("dictionary", ctypes.POINTER(ArrowSchema)),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowSchema))),
     ("private_data", ctypes.c_void_p),
 ]
 
 
-class _Array(ctypes.Structure):
-    pass
+class ArrowArray(ctypes.Structure):
+    """Cells of a batch."""
 
 
-_Array._fields_ = [
+ArrowArray._fields_ = [
     ("length", ctypes.c_int64),
     ("null_count", ctypes.c_int64),
     ("offset", ctypes.c_int64),
     ("n_buffers", ctypes.c_int64),
     ("n_children", ctypes.c_int64),
     ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
+    ("children", ctypes.POINTER(ctypes.POINTER(ArrowArray))),
     ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Array))),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArray))),
     ("private_data", ctypes.c_void_p),
 ]
 
 
-class _Stream(ctypes.Structure):
-    pass
+class ArrowStream(ctypes.Structure):
+    """Where batches come from."""
 
 
-_Stream._fields_ = [
-    ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Schema))),
-    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Array))),
-    ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(_Stream))),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Stream))),
+ArrowStream._fields_ = [
+    ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowSchema))),
+    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowArray))),
+    ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(ArrowStream))),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowStream))),
     ("private_data", ctypes.c_void_p),
 ]
 
@@ -68,16 +71,21 @@ class StreamError(Exception):
     """A stream that broke off. What it says about itself is not passed on: it may quote a row."""
 
 
-def batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]:
-    """The columns of each batch of a stream, copied into arrays of our own."""
+def stream_in(capsule: object) -> ArrowStream:
+    """The stream that a capsule holds, in place."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    stream = _Stream.from_address(pointer(capsule, b"arrow_array_stream"))
+    return ArrowStream.from_address(pointer(capsule, CAPSULE))
+
+
+def batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]:
+    """The columns of each batch of a stream, copied into arrays of our own."""
+    stream = stream_in(capsule)
     try:
         dtypes = _dtypes(stream)
         while True:
-            array = _Array()
+            array = ArrowArray()
             if stream.get_next(ctypes.byref(stream), ctypes.byref(array)):
                 raise StreamError("the stream broke off")
             if not array.release:
@@ -92,8 +100,8 @@ def batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]:
             stream.release(ctypes.byref(stream))
 
 
-def _dtypes(stream: _Stream) -> list[np.dtype[np.unsignedinteger]]:
-    schema = _Schema()
+def _dtypes(stream: ArrowStream) -> list[np.dtype[np.unsignedinteger]]:
+    schema = ArrowSchema()
     if stream.get_schema(ctypes.byref(stream), ctypes.byref(schema)):
         raise StreamError("the stream broke off")
     try:
@@ -102,7 +110,7 @@ def _dtypes(stream: _Stream) -> list[np.dtype[np.unsignedinteger]]:
         schema.release(ctypes.byref(schema))
 
 
-def _column(child: _Array, parent: _Array, dtype: np.dtype[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+def _column(child: ArrowArray, parent: ArrowArray, dtype: np.dtype[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
     if child.null_count > 0:
         raise StreamError("a code is missing")
     if parent.length == 0:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from understudy.errors import TableError
 from understudy.tables import sql
 from understudy.tables.arrow import batches
+from understudy.tables.stream import Physical
 
 MEMORY = "768MB"
 """What DuckDB may keep in memory. The rest waits in a private directory that only its owner may read, until the engine is closed."""
@@ -28,6 +29,8 @@ MEMORY = "768MB"
 
 STREAMS_END = duckdb.__version__.startswith("1.")
 """Whether DuckDB reads a registered stream only once, as it did before version 2."""
+
+UNREADABLE = "the frame cannot be read. Convert its columns to plain types. Nothing was read"
 
 
 class Engine:
@@ -79,7 +82,19 @@ class Engine:
         if hasattr(data, "__arrow_c_stream__") and STREAMS_END:
             self._streams[name] = data
         if failed:
-            raise TableError("the frame cannot be read. Convert its columns to plain types. Nothing was read")
+            raise TableError(UNREADABLE)
+
+    @staticmethod
+    def physical(source: object) -> Physical:
+        """A frame as a stream of cells as they are stored."""
+        found = None
+        try:
+            found = Physical(source)
+        except Exception:
+            found = None
+        if found is None:
+            raise TableError(UNREADABLE)
+        return found
 
     def run(self, query: str, *, doing: str) -> list[tuple[Any, ...]]:
         """Run a statement and fetch what it returns."""

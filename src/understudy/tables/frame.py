@@ -6,7 +6,7 @@ its cells become texts, by the rules of schema/cell.py, whatever they happen to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from understudy.errors import TableError
 from understudy.schema.cell import UNKNOWN, plain, spellings
+from understudy.tables.physical import FAR, PER_SECOND
 
 NO_VALUE = "\0"
 """The text of an object that is no value of any type. No label can contain it."""
@@ -30,17 +31,19 @@ class Frame:
     dtypes: dict[str, str]
     zones: dict[str, str | None]
     data: object
+    hidden: dict[str, str] = field(default_factory=dict)
+    """Types of columns that hold no value and are read as something plainer."""
 
 
 class Stream:
     """Anything that can be read as an Arrow stream, again and again, without any Arrow library."""
 
     def __init__(self, source: Any) -> None:
-        self._source = source
+        self.source = source
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A new stream over the same rows."""
-        return self._source.__arrow_c_stream__()
+        return self.source.__arrow_c_stream__()
 
 
 def frame(data: Any) -> Frame:
@@ -97,7 +100,11 @@ def _zones(native: Any, names: tuple[str, ...]) -> dict[str, str | None]:
 
 def _relation(data: Any) -> Frame:
     names = check_names(list(data.columns), "the relation")
-    short = data.project(", ".join(f"#{i + 1} AS x{i}" for i in range(len(names))))
+    # The widest unsigned integers would come out as others.
+    wide = "CAST(CASE WHEN {0} > {1} THEN {1} ELSE {0} END AS HUGEINT)"
+    cells = [f"#{i + 1}" for i in range(len(names))]
+    shown = [wide.format(c, 10**37) if str(k) == "UHUGEINT" else c for c, k in zip(cells, data.types, strict=True)]
+    short = data.project(", ".join(f"{cell} AS x{i}" for i, cell in enumerate(shown)))
     dtypes = {name: str(kind).split("(")[0] for name, kind in zip(names, data.types, strict=True)}
     return Frame("duckdb", names, dtypes, dict.fromkeys(names), Stream(short))
 
@@ -127,24 +134,34 @@ def _pyarrow(data: Any) -> Frame:
 
     names = check_names(list(data.column_names), "the table")
     dtypes = {name: _word(str(kind)) for name, kind in zip(names, data.schema.types, strict=True)}
-    columns = []
-    for column in data.columns:
-        kind = column.type
-        if pa.types.is_null(kind) or pa.types.is_decimal256(kind):
-            columns.append(column.cast(pa.string()))
-        elif pa.types.is_float16(kind):
-            columns.append(column.cast(pa.float32()))
-        else:
-            columns.append(column)
     zones = {name: getattr(kind, "tz", None) for name, kind in zip(names, data.schema.types, strict=True)}
+    columns = [_streamable(column, pa) for column in data.columns]
     return Frame("pyarrow", names, dtypes, zones, Stream(pa.table(columns, names=_short(len(names)))))
+
+
+def _streamable(column: Any, pa: Any) -> Any:
+    """An Arrow column of a type that DuckDB can read."""
+    kind = column.type
+    if pa.types.is_run_end_encoded(kind):
+        column = import_module("pyarrow.compute").run_end_decode(column)
+        kind = column.type
+    if pa.types.is_dictionary(kind) and not _is_text(kind.value_type, pa):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_null(kind) or pa.types.is_decimal256(kind):
+        return column.cast(pa.string())
+    return column.cast(pa.float32()) if pa.types.is_float16(kind) else column
+
+
+def _is_text(kind: Any, pa: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _pandas(data: Any) -> Frame:
     pd = import_module("pandas")
 
     names = check_names(list(data.columns), "the frame")
-    columns, dtypes, zones = {}, {}, {}
+    columns, dtypes, zones, hidden = {}, {}, {}, {}
     for position, (short, name) in enumerate(zip(_short(len(names)), names, strict=True)):
         series = data.iloc[:, position].reset_index(drop=True)
         dtypes[name] = _word(str(series.dtype))
@@ -152,7 +169,44 @@ def _pandas(data: Any) -> Frame:
         arrow = getattr(series.dtype, "pyarrow_dtype", None)
         zones[name] = str(zone) if zone is not None else getattr(arrow, "tz", None)
         columns[short] = _readable(series, pd)
-    return Frame("pandas", names, dtypes, zones, pd.DataFrame(columns, index=pd.RangeIndex(len(data))))
+        if columns[short].dtype.kind == "m" and not _in_arrow(columns[short], pd):
+            hidden[name] = "INTERVAL"
+            columns[short] = _numbers(columns[short], pd)
+    if any(_in_arrow(column, pd) for column in columns.values()):
+        pa = import_module("pyarrow")
+        streamed = [_streamable(_as_arrow(column, pd, pa), pa) for column in columns.values()]
+        return Frame("pandas", names, dtypes, zones, Stream(pa.table(streamed, names=list(columns))), hidden)
+    frame = pd.DataFrame(columns, index=pd.RangeIndex(len(data)))
+    return Frame("pandas", names, dtypes, zones, frame, hidden)
+
+
+def _in_arrow(series: Any, pd: Any) -> bool:
+    """Whether the cells of a pandas column lie in an Arrow array."""
+    kind = series.dtype
+    return isinstance(kind, pd.ArrowDtype) or (isinstance(kind, pd.StringDtype) and kind.storage == "pyarrow")
+
+
+def _as_arrow(series: Any, pd: Any, pa: Any) -> Any:
+    """A pandas column as an Arrow column, its cells untouched."""
+    if _in_arrow(series, pd):
+        return pa.chunked_array(series.array.__arrow_array__())
+    return pa.chunked_array([pa.array(series, from_pandas=True, type=pa.string() if series.dtype == object else None)])
+
+
+def _numbers(series: Any, pd: Any) -> Any:
+    """Spans of time as the whole numbers they are stored as."""
+    return pd.Series(pd.array(series.array.asi8, dtype="Int64")).where(series.notna())
+
+
+def _moments(series: Any, pd: Any) -> Any:
+    """Moments, those beyond the calendar of the database put just beyond that of every schema; instants in UTC."""
+    unit = series.dt.unit
+    far = FAR * PER_SECOND[unit[0]]
+    stamps = series.array.asi8
+    if far < 2**63:
+        stamps = np.where(series.isna(), stamps, stamps.clip(-far, far))
+    plain = pd.Series(stamps.view(f"M8[{unit}]"))
+    return plain if series.dt.tz is None else plain.dt.tz_localize("UTC")
 
 
 def _readable(series: Any, pd: Any) -> Any:
@@ -161,6 +215,8 @@ def _readable(series: Any, pd: Any) -> Any:
     if isinstance(kind, pd.CategoricalDtype):
         nullable = {"i": "Int64", "u": "UInt64", "b": "boolean"}
         inner = kind.categories.dtype
+        if _in_arrow(kind.categories, pd):
+            return pd.Series(kind.categories.array.take(series.cat.codes.to_numpy(), allow_fill=True))
         series = series.astype(nullable.get(inner.kind, inner if inner.kind in "fM" else object))
         kind = series.dtype
     if isinstance(kind, pd.SparseDtype):
@@ -173,7 +229,7 @@ def _readable(series: Any, pd: Any) -> Any:
             return pd.Series([_text(value) for value in series], dtype=object)
         texts = series.astype(object).where(series.notna(), None)
         return texts if all(map(_sound, texts)) else texts.map(_text)
-    return series
+    return _moments(series, pd) if kind.kind == "M" and not _in_arrow(series, pd) else series
 
 
 def _all_text(values: Any, pd: Any) -> bool:

@@ -17,7 +17,9 @@ from understudy.errors import TableError
 from understudy.tables import sql
 from understudy.tables.csvfile import ROW_BYTES, Dialect, dialect, tidy
 from understudy.tables.engine import Engine
-from understudy.tables.frame import check_names, frame
+from understudy.tables.frame import Stream, check_names, frame
+from understudy.tables.parquetfile import ParquetFiles
+from understudy.tables.physical import reading
 from understudy.tables.stored import PLAINER, Stored, base_type
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".psv")
@@ -47,6 +49,7 @@ class Source:
     _stored: dict[str, str] = field(default_factory=dict)
     _dialect: Dialect | None = None
     _paths: tuple[Path, ...] = ()
+    _parquet: ParquetFiles | None = None
 
     def __enter__(self) -> Source:
         return self
@@ -72,6 +75,8 @@ class Source:
         """The name of the relation that holds the rows. A CSV file is read into it once."""
         if self._dialect is not None and not self.engine.holds("cells"):
             self._read_csv(self._dialect)
+        if self._parquet is not None:
+            self._parquet.settle()
         return self._view
 
     def _read_csv(self, how: Dialect) -> None:
@@ -124,18 +129,34 @@ def open_table(
     engine.seal([])
     engine.register("frame", found.data)
     kinds = {name: base_type(kind) for name, kind in zip(found.names, engine.types("frame").values(), strict=True)}
+    kinds |= found.hidden
+    declared = dict(kinds)
+    if isinstance(found.data, Stream):
+        _read_physical(engine, found.data, kinds)
     return Source(
         names=found.names,
-        types=_public(kinds),
+        types=_public(declared),
         kind=found.kind,
         dtypes=found.dtypes,
         zones=found.zones,
         title="table",
         ledger_path=Path("table.ledger"),
         engine=engine,
-        _view="frame",
+        _view="cells" if isinstance(found.data, Stream) else "frame",
         _stored=kinds,
     )
+
+
+def _read_physical(engine: Engine, frame: Stream, kinds: dict[str, str]) -> None:
+    """Read a frame's cells as they are stored, and note the types that they then have."""
+    physical = engine.physical(frame.source)
+    engine.register("frame", physical)
+    read = []
+    for i, (name, format) in enumerate(zip(kinds, physical.formats, strict=True)):
+        found = reading(f"x{i}", format, kinds[name])
+        kinds[name] = found.type
+        read.append(f"{found.expression} AS x{i}")
+    engine.run(f"CREATE VIEW cells AS SELECT {', '.join(read)} FROM frame", doing="opening the table")
 
 
 def _open_files(
@@ -173,15 +194,20 @@ def _open_files(
 def _open_parquet(paths: list[Path], about: dict[str, Any]) -> Source:
     engine = Engine()
     engine.seal(paths)
-    listed = sql.texts(sql.path(path) for path in paths)
-    doing = f"reading {paths[0].name}"
-    engine.run(f"CREATE VIEW file AS SELECT * FROM read_parquet([{listed}], hive_partitioning = false)", doing=doing)
-    kinds = {name: base_type(kind) for name, kind in engine.types("file").items()}
-    names = check_names(list(kinds), paths[0].name)
-    renamed = ", ".join(f"{sql.name(name)} AS x{i}" for i, name in enumerate(names))
-    engine.run(f"CREATE VIEW cells AS SELECT {renamed} FROM file", doing=doing)
+    files = ParquetFiles(paths, engine)
+    kinds = files.types
+    names = check_names([column.name for column in files.columns], paths[0].name)
     about["dtypes"] = dict(kinds)  # so that a release writes the types it read
-    return Source(names=names, types=_public(kinds), zones={}, engine=engine, _view="cells", _stored=kinds, **about)
+    return Source(
+        names=names,
+        types=_public(kinds),
+        zones={},
+        engine=engine,
+        _view="cells",
+        _stored=files.stored,
+        _parquet=files,
+        **about,
+    )
 
 
 def _public(kinds: dict[str, str]) -> dict[str, str]:

@@ -65,7 +65,7 @@ class Rows:
             column=self._schema[unit.id],
             unit=unit,
             salt=self._salt,
-            width=len(source.names),
+            cells=[source.stored(name) for name in source.names],
             keep=[i for i, name in enumerate(source.names) if name in names],
         )
 

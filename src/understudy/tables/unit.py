@@ -18,6 +18,7 @@ from understudy.tables.expression import empty
 from understudy.tables.stored import Stored
 
 SALT_BYTES = 16
+NESTED = ("LIST", "STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "INTERVAL")
 
 
 def salt() -> str:
@@ -26,18 +27,32 @@ def salt() -> str:
 
 
 def bound(
-    engine: Engine, relation: str, *, id: Stored, column: Column, unit: Unit, salt: str, width: int, keep: Sequence[int]
+    engine: Engine,
+    relation: str,
+    *,
+    id: Stored,
+    column: Column,
+    unit: Unit,
+    salt: str,
+    cells: Sequence[Stored],
+    keep: Sequence[int],
 ) -> str:
     """A relation with the kept rows and the columns to keep, and each row's id as `unit`; its name."""
-    # A fingerprint of each cell, then a cryptographic hash over them all: combining fingerprints alone is not even-handed.
-    cells = ", ".join(f"hash(CAST(x{i} AS VARCHAR))" for i in range(width))
+    # One cryptographic hash over the salt and the whole row, each cell with its length so that no two rows are spelled alike.
+    row = f"concat({', '.join([sql.text(salt), *(_spelled(cell, salt) for cell in cells)])})"
     spelled = f" OR CAST({id.cell} AS VARCHAR) IN ({sql.texts(column.missing)})" if column.missing else ""
     named = f"CASE WHEN {empty(id)}{spelled} THEN NULL ELSE CAST({id.cell} AS VARCHAR) END"
     kept = ", ".join(f"x{i}" for i in keep)
-    hashed = (
-        f"SELECT {kept}, {named} AS unit, md5_number(concat_ws('-', {sql.text(salt)}, {cells})) AS draw FROM {relation}"
-    )
+    hashed = f"SELECT {kept}, {named} AS unit, md5_number({row}) AS draw FROM {relation}"
     ranked = f"row_number() OVER (PARTITION BY unit ORDER BY draw) <= {unit.max_rows}"
     query = f"SELECT * EXCLUDE (draw) FROM ({hashed}) WHERE unit IS NOT NULL QUALIFY {ranked}"
     engine.run(f"CREATE TEMP TABLE bounded AS {query}", doing=f"bounding the rows of each {unit.noun}")
     return "bounded"
+
+
+def _spelled(stored: Stored, salt: str) -> str:
+    """The length and the text of a cell, as parts to join; for what is nested, which has no reliable text, a salted fingerprint."""
+    text = f"CAST({stored.cell} AS VARCHAR)"
+    if stored.type in NESTED:
+        text = f"CASE WHEN {stored.cell} IS NOT NULL THEN CAST(hash({sql.text(salt)}, {stored.cell}) AS VARCHAR) END"
+    return f"COALESCE(strlen({text}), -1), ':', {text}"

@@ -1,0 +1,178 @@
+"""Parquet files, read so that no cell can break the reading of the others.
+
+The types a file declares are public and decide how its columns are read. Most types cannot be contradicted by a cell, or the database has
+a gentle way to read them: bytes that are no text become question marks, integers too wide are cut. The rest are called fragile here:
+moments in milliseconds, times of day, JSON, geometries, and decimals of any length. Whether the database can read the fragile columns is
+tried out first, on a connection of its own. Where it cannot, they are read from a private copy whose footer says how they are stored and
+no more (tables/footer.py). Either way the same values come out of cells that keep to their type, and those that do not become values
+outside every domain; so which of the two ways was taken says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from understudy.errors import TableError
+from understudy.tables import sql
+from understudy.tables.engine import Engine
+from understudy.tables.footer import plain_copy
+from understudy.tables.physical import Reading, clock, decimal, decimal_of_bytes, moment, native_moment, text
+from understudy.tables.stored import INSTANT_TYPE, base_type
+
+SHAPES = ("GEOMETRY", "GEOGRAPHY", "VARIANT")
+UNITS = {"MILLI": "m", "MICRO": "u", "NANO": "n"}
+WIDEST = 16
+"""Bytes of the widest decimal that the database knows."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """A line of a file's schema: its name, physical type and length, what it means, and how many lines below belong to it."""
+
+    name: str
+    physical: str | None
+    length: str | None
+    children: int
+    meaning: str
+    type: str
+
+    @property
+    def fragile(self) -> bool:
+        """Whether one cell could stop the reading of all."""
+        if self.type in SHAPES:
+            return True
+        if self.physical is None:
+            return False
+        if self.type.startswith("TIMESTAMP"):
+            return self.unit == "m"
+        if self.type.startswith("DECIMAL"):
+            return self.physical == "BYTE_ARRAY" or int(self.length or 0) > WIDEST
+        return self.type.startswith("TIME") or self.type == "JSON"
+
+    @property
+    def unit(self) -> str:
+        """The unit of moments and times, by Arrow's letter."""
+        return next((unit for word, unit in UNITS.items() if f"{word}S=" + word.capitalize() in self.meaning), "")
+
+    def stripped(self, cell: str) -> Reading:
+        """How to read a cell of this column where only its physical type is stated."""
+        if self.physical is None:
+            return Reading(cell, base_type(self.type))
+        if self.type.startswith("TIMESTAMP"):
+            return moment(cell, self.unit, zoned=self.type == INSTANT_TYPE)
+        if self.type.startswith("TIME"):
+            return clock(cell, self.unit)
+        if self.type.startswith("DECIMAL"):
+            return decimal_of_bytes(cell, *_digits(self.type))
+        return Reading(text(cell), "VARCHAR") if self.type == "JSON" else Reading(cell, base_type(self.type))
+
+    def native(self, cell: str) -> Reading:
+        """How to read a cell of this column as the database does, of the same type as `stripped`."""
+        if self.type in ("TIMESTAMP", INSTANT_TYPE):
+            return native_moment(cell, self.type)
+        if self.type == "TIME_NS":
+            return clock(f"epoch_ns({cell})", "n")
+        if self.type == "JSON":
+            return Reading(f"CAST({cell} AS VARCHAR)", "VARCHAR")
+        if self.type.startswith("DECIMAL") and self.physical is not None:
+            return decimal(cell, *_digits(self.type))
+        return Reading(cell, base_type(self.type))
+
+
+class ParquetFiles:
+    """Files of one schema, as one relation of columns x0, x1, …"""
+
+    def __init__(self, paths: list[Path], engine: Engine) -> None:
+        self._paths = paths
+        self._engine = engine
+        self._settled = False
+        self._doing = f"reading {paths[0].name}"
+        found = [_columns(engine, path, self._doing) for path in paths]
+        self.columns = [column[0] for column in found[0]]
+        self._fragile = {i for i, column in enumerate(found[0]) if any(e.fragile for e in column)}
+        for path, columns in zip(paths, found, strict=True):
+            if [columns[i] for i in sorted(self._fragile) if i < len(columns)] != [
+                found[0][i] for i in sorted(self._fragile)
+            ]:
+                raise TableError(f"{path.name}: its types differ from those of {paths[0].name}. Nothing was read")
+        listed = sql.texts(sql.path(path) for path in paths)
+        self._engine.run(f"CREATE VIEW file AS {_read(listed)}", doing=self._doing)
+        # The database tells names that differ by case alone apart in its own way.
+        self._cells = [sql.name(name) for name in self._engine.types("file")]
+        self._view({})
+
+    @property
+    def types(self) -> dict[str, str]:
+        """What the files declare."""
+        return {element.name: base_type(element.type) for element in self.columns}
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """The types that cells have once they are read."""
+        return {element.name: element.native("x").type for element in self.columns}
+
+    def settle(self) -> None:
+        """Make sure, once, that every cell can be read."""
+        if self._settled or not self._fragile:
+            return
+        self._settled = True
+        if self._readable():
+            return
+        copies = [self._engine.directory / f"copy-{i}.parquet" for i in range(len(self._paths))]
+        for path, copy in zip(self._paths, copies, strict=True):
+            plain_copy(path, copy, self._fragile)
+        listed = sql.texts(sql.path(copy) for copy in copies)
+        self._engine.run(f"CREATE OR REPLACE VIEW file AS {_read(listed)}", doing=self._doing)
+        self._view({i: self.columns[i].stripped(self._cells[i]) for i in self._fragile})
+
+    def _readable(self) -> bool:
+        """Whether the database reads every fragile cell. A failure may spoil a connection, so this one is thrown away."""
+        trial = Engine()
+        try:
+            trial.seal(self._paths)
+            listed = sql.texts(sql.path(path) for path in self._paths)
+            read = ", ".join(f"bit_xor(hash({self._cells[i]}))" for i in sorted(self._fragile))
+            trial.run(f"SELECT {read} FROM ({_read(listed)})", doing=self._doing)
+        except TableError:
+            return False
+        finally:
+            trial.close()
+        return True
+
+    def _view(self, readings: dict[int, Reading]) -> None:
+        cells = [readings.get(i, e.native(self._cells[i])).expression for i, e in enumerate(self.columns)]
+        select = ", ".join(f"{cell} AS x{i}" for i, cell in enumerate(cells))
+        self._engine.run(f"CREATE OR REPLACE VIEW cells AS SELECT {select} FROM file", doing=self._doing)
+
+
+def _read(listed: str) -> str:
+    return f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false, utf8_validation = 'replace')"
+
+
+def _columns(engine: Engine, path: Path, doing: str) -> list[list[Element]]:
+    """The lines of a file's schema, column by column."""
+    query = (
+        "SELECT name, type, type_length, COALESCE(num_children, 0), "
+        "concat_ws(' ', converted_type, logical_type), COALESCE(duckdb_type, '') "
+        f"FROM parquet_schema({sql.text(sql.path(path))}) ORDER BY column_id"
+    )
+    lines = [Element(*row) for row in engine.run(query, doing=doing)]
+    columns: list[list[Element]] = []
+    left: list[int] = []
+    for element in lines[1:]:
+        if not left:
+            columns.append([])
+        columns[-1].append(element)
+        left.append(element.children)
+        while left and left[-1] == 0:
+            left.pop()
+            if left:
+                left[-1] -= 1
+    return columns
+
+
+def _digits(kind: str) -> tuple[int, int]:
+    width, scale = re.findall(r"\d+", kind)
+    return int(width), int(scale)
