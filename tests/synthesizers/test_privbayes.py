@@ -215,6 +215,10 @@ def test_scores_of_shares_are_refused_where_the_number_of_rows_is_private(score)
     with pytest.raises(Refused, match=f"score {score} needs a public number of rows"):
         curator.run(PrivBayes(score=score))
     assert curator.left == 1
+    with pytest.raises(Refused, match=f"score {score} needs a public number of rows.*Nothing was spent"):
+        PrivBayes(score=score).check_neighbours(Neighbours.ADD_REMOVE)
+    PrivBayes(score=score).check_neighbours(Neighbours.REPLACE)
+    PrivBayes().check_neighbours(Neighbours.ADD_REMOVE)
     units = Schema(columns=(*schema.columns, Identifier(name="who")), unit=Unit(id="who", max_rows=2))
     several = Counted(units, [{**row, "who": i} for i, row in enumerate(chain(schema, 20))])
     with pytest.raises(Refused, match="public number of rows"):

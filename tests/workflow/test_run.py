@@ -84,3 +84,23 @@ def test_every_relation_and_currency_releases(parquet: Path, neighbours: str, cu
     assert spent is not None
     assert spent.amount <= release.guarantee.amount
     assert (release.rows == 5000) or neighbours == "add_remove"
+
+
+def test_what_a_synthesizer_was_told_of_the_table_is_listed_as_public(parquet: Path):
+    from understudy.synthesizers import make
+
+    described = us.describe(parquet, public_domains=True)
+    told = us.synthesize(parquet, described, epsilon=1, synthesizer=make("mst", public=(("b", "ok"), ("b", "s"))))
+    assert told.guarantee.public[-1] == "that these columns depend on each other: b × ok, b × s"
+    assert told.guarantee.public[-1] not in us.synthesize(parquet, described, epsilon=1).guarantee.public
+
+
+def test_a_score_that_needs_a_public_number_of_rows_is_refused_before_anything_is_spent(parquet: Path, tmp_path: Path):
+    from understudy.synthesizers import make
+
+    described, method = us.describe(parquet, public_domains=True), make("privbayes", score="R")
+    with pytest.raises(Refused, match=r"score R needs a public number of rows.*Nothing was spent"):
+        us.synthesize(parquet, described, epsilon=1, synthesizer=method, ledger=tmp_path / "untouched.ledger")
+    assert not (tmp_path / "untouched.ledger").exists()
+    with pytest.raises(Refused, match="score R needs a public number of rows"):
+        us.plan(described, epsilon=1, synthesizer=method)

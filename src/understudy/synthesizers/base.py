@@ -188,3 +188,11 @@ class Synthesizer(ABC):
             raise Refused(
                 "The schema has no column that may be released. Set `use: true` on at least one. Nothing was spent"
             )
+
+    def check_neighbours(self, neighbours: Neighbours) -> None:  # noqa: B027 - most work under both relations
+        """Refuse, before anything is spent, a relation it cannot work under."""
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """What its options say of the table that nobody paid for, one thing a line: the guarantee lists it as public."""
+        return ()

@@ -120,6 +120,15 @@ class MST(Synthesizer):
                     "Leave some out or raise `limit`. Nothing was spent"
                 )
 
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """Cliques known from elsewhere."""
+        return (
+            ()
+            if self.public is None
+            else (f"that these columns depend on each other: {spelled(self.public, most=20)}",)
+        )
+
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """One-ways, a tree, its pairs."""
         schema = curator.schema

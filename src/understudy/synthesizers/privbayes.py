@@ -35,6 +35,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.accounting.cost import Currency
+from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurement, Measurements
 from understudy.models.estimation import estimate_tree
@@ -121,6 +122,14 @@ class PrivBayes(Synthesizer):
                 raise Refused(
                     f"{name}: score F needs columns with two codes each. Choose by R, I or l1, or leave the column out. Nothing was spent"
                 )
+
+    def check_neighbours(self, neighbours: Neighbours) -> None:
+        """Refuse a score whose sensitivity is a function of the number of rows, where that is private."""
+        if self.score in ("R", "I", "F") and neighbours is Neighbours.ADD_REMOVE:
+            raise Refused(
+                f"privbayes: score {self.score} needs a public number of rows: its sensitivity is a function of it. "
+                "Use score l1, or replace neighbours with one row to the unit. Nothing was spent"
+            )
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """The network's tables, chosen and measured."""

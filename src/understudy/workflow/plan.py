@@ -125,6 +125,7 @@ def plan(
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     filter = filter_for(budget, described, method, Currency(currency) if currency else None)
     refuse_early(described, method, filter, budget.epsilon)
+    method.check_neighbours(Neighbours(neighbours))
     known_rows = rows if rows is not None else described.rows
     custody = rehearse(
         described, filter, epsilon=budget.epsilon, neighbours=Neighbours(neighbours), people=known_rows or 0

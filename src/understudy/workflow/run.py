@@ -95,6 +95,7 @@ def synthesize(
     described = without_notes(schema_for(source, schema))
     filter = filter_for(budget, described, method, Currency(currency) if currency else None)
     refuse_early(described, method, filter, budget.epsilon)
+    method.check_neighbours(relation)
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
         if resume is None:
             run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)
@@ -122,7 +123,7 @@ def synthesize(
     model = method.estimate(custody.schema, measurements, rng)
     progress("fitting", 1.0)
     return Release(
-        guarantee=_guarantee(custody, described, budget, filter),
+        guarantee=_guarantee(custody, described, budget, filter, method),
         schema=custody.schema,
         measurements=measurements,
         model=model,
@@ -223,7 +224,7 @@ def _context(schema: Schema, method: Synthesizer) -> str:
     return sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _guarantee(custody: Custody, described: Schema, budget: Budget, filter: Filter) -> Guarantee:
+def _guarantee(custody: Custody, described: Schema, budget: Budget, filter: Filter, method: Synthesizer) -> Guarantee:
     schema, relation = custody.schema, custody.neighbours
     exact = ("the number of rows",) if relation is Neighbours.REPLACE and schema.unit.id is None else ()
     return Guarantee(
@@ -235,7 +236,8 @@ def _guarantee(custody: Custody, described: Schema, budget: Budget, filter: Filt
         unit=schema.unit.noun,
         max_rows=schema.unit.max_rows,
         invariants=exact,
-        public=declarations(described),  # as it was given: discovery has filled the holes since
+        # The schema as it was given: discovery has filled the holes since.
+        public=declarations(described) + method.declared,
         learned=learned(schema),
     )
 
