@@ -64,6 +64,14 @@ class Records:
         found[self.absent(column)] = np.nan
         return found
 
+    def width(self, column: str) -> float:
+        """The declared range of a number, date or time, in the unit of `numbers`."""
+        described = self.schema[column]
+        assert isinstance(described, Lattice)
+        ends = {column: np.array([described.low, described.high], np.int64)}
+        low, high = Records(self.schema, {column: np.zeros(2, np.uint8)}, ends).numbers(column)
+        return float(high - low)
+
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Records:
         """Some of the rows."""
         return Records(

@@ -1,0 +1,170 @@
+"""Classes: rows that agree on some columns. The measures of k-anonymity and ℓ-diversity are read off them; they are measures, not methods.
+
+Samarati, Sweeney, "Protecting privacy when disclosing information", 1998; Machanavajjhala et al., "ℓ-diversity", 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.tables import Records
+
+SETS = 30
+"""Sets of columns looked at for each number of columns."""
+
+SMALL = 5
+
+
+def classes(columns: Sequence[str], *tables: Records) -> list[NDArray[np.int64]]:
+    """A number for the class of each row, the same in every table; exact, whatever the size of the domain.
+
+    >>> from understudy.schema import Boolean, Schema
+    >>> schema = Schema(columns=(Boolean(name="a"), Boolean(name="b")))
+    >>> rows = Records(schema, {"a": np.array([0, 1, 0], np.uint8), "b": np.array([1, 1, 1], np.uint8)}, {})
+    >>> classes(["a", "b"], rows)[0].tolist()
+    [0, 1, 0]
+    """
+    lengths = [records.rows for records in tables]
+    key, top = np.zeros(sum(lengths), np.int64), 1
+    for name in columns:
+        size = tables[0].codec(name).size
+        if top * size >= 2**62:
+            key, top = _renumbered(key)
+        key = key * size + np.concatenate([records.codes[name] for records in tables])
+        top *= size
+    key, _ = _renumbered(key)
+    return np.split(key, np.cumsum(lengths)[:-1])
+
+
+def sizes(ids: NDArray[np.int64], total: int | None = None) -> NDArray[np.int64]:
+    """How many rows share each row's class."""
+    return np.bincount(ids, minlength=total or 0)[ids]
+
+
+def k_anonymity(real: Records, synthetic: Records, quasi: Sequence[str]) -> Finding:
+    """The smallest class of the real table over the quasi-identifiers; how many rows are alone, or nearly."""
+    if not real.rows:
+        raise Unavailable("the real table has no rows")
+    parts = []
+    for word, records in (("real", real), ("synthetic", synthetic)):
+        if not records.rows:
+            parts.append(Part(name=word, reason="the table has no rows"))
+            continue
+        found = sizes(classes(quasi, records)[0])
+        parts.append(
+            Part(
+                name=word,
+                value=float(found.min()),
+                facts={
+                    "unique": float(np.mean(found == 1)),
+                    "below_5": float(np.mean(found < SMALL)),
+                    "mean_inverse": float(np.mean(1 / found)),
+                },
+            )
+        )
+    return Finding(
+        name="k_anonymity",
+        title="k-anonymity of the real table (a measure, no protection)",
+        family="measures",
+        value=parts[0].value,
+        better=Better.HIGHER,
+        note="The smallest number of rows that agree on the quasi-identifiers.",
+        parts=tuple(parts),
+        facts={"quasi_identifiers": list(quasi)},
+    )
+
+
+def l_diversity(real: Records, quasi: Sequence[str], sensitive: Sequence[str]) -> Finding:
+    """The fewest values of a sensitive column within a class of the quasi-identifiers."""
+    if not real.rows:
+        raise Unavailable("the real table has no rows")
+    parts = []
+    for name in sensitive:
+        ids = classes(quasi, real)[0]
+        both = classes([*quasi, name], real)[0]
+        # Each class is met once for every value it holds.
+        first = np.unique(both, return_index=True)[1]
+        diverse = np.bincount(ids[first], minlength=int(ids.max()) + 1)
+        parts.append(
+            Part(
+                name=name,
+                columns=(name,),
+                value=float(diverse.min()),
+                facts={"rows_in_classes_of_one_value": float(np.mean(diverse[ids] == 1))},
+            )
+        )
+    if not parts:
+        raise Unavailable("no column is sensitive; give one the role `sensitive`")
+    ranked = tuple(sorted(parts, key=lambda part: part.value or 0.0))
+    return Finding(
+        name="l_diversity",
+        title="ℓ-diversity of the real table (a measure, no protection)",
+        family="measures",
+        value=ranked[0].value,
+        better=Better.HIGHER,
+        note="The fewest values of a sensitive column among rows that agree on the quasi-identifiers.",
+        parts=ranked,
+    )
+
+
+def uniqueness(
+    real: Records, synthetic: Records, columns: Sequence[str], *, rng: np.random.Generator, most: int = 5
+) -> Finding:
+    """Share of real rows that are alone on k attributes, for k = 1, 2, …; and of those that a single synthetic row agrees with too."""
+    if not real.rows:
+        raise Unavailable("the real table has no rows")
+    parts = []
+    for k in range(1, min(most, len(columns)) + 1):
+        chosen = _sets(columns, k, rng)
+        alone, replicated = [], []
+        for names in chosen:
+            here, there = classes(names, real, synthetic)
+            total = int(max(here.max(initial=0), there.max(initial=0))) + 1
+            single = sizes(here, total) == 1
+            alone.append(float(single.mean()))
+            replicated.append(float(np.mean(single & (np.bincount(there, minlength=total)[here] == 1))))
+        worst = chosen[int(np.argmax(alone))]
+        parts.append(
+            Part(
+                name=f"{k} attribute{'s' if k > 1 else ''}",
+                value=float(np.mean(alone)),
+                columns=tuple(worst),
+                facts={
+                    "largest": float(np.max(alone)),
+                    "replicated": float(np.mean(replicated)),
+                    "sets": len(chosen),
+                    "of": comb(len(columns), k),
+                },
+            )
+        )
+    if not parts:
+        raise Unavailable("no column to look at")
+    return Finding(
+        name="uniqueness",
+        title="Real rows that are unique, by number of attributes known",
+        family="identity",
+        value=parts[-1].value,
+        better=Better.LOWER,
+        best=0.0,
+        worst=1.0,
+        note="`replicated`: unique in the real table and met by exactly one synthetic row. The columns named are the worst set.",
+        parts=tuple(parts),
+    )
+
+
+def _sets(columns: Sequence[str], k: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
+    if comb(len(columns), k) <= SETS:
+        return list(combinations(columns, k))
+    drawn = {tuple(sorted(rng.choice(len(columns), k, replace=False).tolist())) for _ in range(SETS)}
+    return [tuple(columns[i] for i in places) for places in sorted(drawn)]
+
+
+def _renumbered(key: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    values, places = np.unique(key, return_inverse=True)
+    return places.reshape(-1).astype(np.int64), max(1, len(values))

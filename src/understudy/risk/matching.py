@@ -1,0 +1,244 @@
+"""Matching: an intruder knows somebody's quasi-identifiers and looks for rows that agree, numbers within a radius.
+
+Reiter, Mitra, "Estimating risks of identification disclosure in partially synthetic data", 2009. In copy m the s rows that match record i's
+true values are equally likely to be i; averaged over M copies this gives P_ij. Where row j of every copy stands for record j (partial
+synthesis), I_i = P_ii; c_i is the number of rows with the largest P_ij and T_i whether i is among them. Then
+
+    expected match risk Σ T_i/c_i,   true match rate Σ 1[c_i = 1, T_i = 1]/n,   false match rate Σ 1[c_i = 1, T_i = 0]/Σ 1[c_i = 1].
+
+A record that nothing matches counts for nothing. Where rows stand for nobody (full synthesis), 1/s is the intruder's belief, right or
+wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.schema import Lattice, Schema
+from understudy.tables import Records
+
+NEAR = 1e-9
+"""Two probabilities closer than this are a tie."""
+
+WIDTH = 0.025
+"""The radius of a number nobody gave one for, as a share of its declared range."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quasi:
+    """What an intruder compares: labels that must be equal, and numbers that must be near."""
+
+    labels: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return len(self.labels)
+
+    @classmethod
+    def of(cls, records: Records, columns: Sequence[str]) -> Quasi:
+        """The quasi-identifiers of some rows."""
+        numbers = [name for name in columns if isinstance(records.schema[name], Lattice)]
+        labels = [name for name in columns if name not in numbers]
+        return cls(
+            np.stack([records.codes[name].astype(np.int64) for name in labels], axis=1)
+            if labels
+            else np.zeros((records.rows, 0), np.int64),
+            np.stack([records.numbers(name) for name in numbers], axis=1) if numbers else np.zeros((records.rows, 0)),
+        )
+
+
+def radii(schema: Schema, columns: Sequence[str], given: Mapping[str, float] | None = None) -> NDArray[np.float64]:
+    """The radius of every number among the columns: as given, or a fortieth of its declared range."""
+    found = []
+    for name in columns:
+        column = schema[name]
+        if not isinstance(column, Lattice):
+            continue
+        if given is not None and name in given:
+            found.append(float(given[name]))
+            continue
+        found.append(Records(schema, {}, {}).width(name) * WIDTH)
+    return np.array(found)
+
+
+class Finder:
+    """Rows within a radius, found by the labels they must share and the first number."""
+
+    def __init__(self, rows: Quasi, radius: NDArray[np.float64]) -> None:
+        self._rows, self._radius = rows, radius
+        self._blocks: dict[bytes, NDArray[np.int64]] = {}
+        order = np.arange(rows.rows) if not rows.numbers.shape[1] else np.argsort(rows.numbers[:, 0], kind="stable")
+        keys = np.ascontiguousarray(rows.labels)
+        groups: dict[bytes, list[int]] = {}
+        for i in order.tolist():
+            groups.setdefault(keys[i].tobytes(), []).append(i)
+        self._blocks = {key: np.array(members, np.int64) for key, members in groups.items()}
+
+    def near(self, labels: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The rows that match these values; a missing number matches a missing one alone."""
+        block = self._blocks.get(np.ascontiguousarray(labels).tobytes())
+        if block is None:
+            return np.zeros(0, np.int64)
+        if not len(numbers):
+            return block
+        there = self._rows.numbers[block]
+        with np.errstate(invalid="ignore"):
+            # A radius is inclusive; what rounding takes from it is given back.
+            close = np.abs(there - numbers) <= self._radius + 1e-9 * np.maximum(1.0, np.abs(numbers))
+        close |= np.isnan(there) & np.isnan(numbers)
+        return block[close.all(axis=1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """What an intruder believes of each target: `own` is I_i, `ties` c_i (0 where nothing matches) and `right` T_i."""
+
+    own: NDArray[np.float64]
+    ties: NDArray[np.int64]
+    right: NDArray[np.bool_]
+    belief: NDArray[np.float64]
+
+    @property
+    def expected(self) -> float:
+        """Expected number of records found, Σ T_i/c_i."""
+        return float(np.sum(np.where(self.right, 1 / np.maximum(self.ties, 1), 0.0)))
+
+    @property
+    def true_rate(self) -> float:
+        """Share of records matched alone and rightly."""
+        return float(np.mean((self.ties == 1) & self.right)) if len(self.ties) else 0.0
+
+    @property
+    def false_rate(self) -> float | None:
+        """Of those matched alone, the share matched wrongly; None where nobody is."""
+        alone = self.ties == 1
+        return float(np.mean(~self.right[alone])) if alone.any() else None
+
+
+def match(targets: Quasi, copies: Sequence[Quasi], radius: NDArray[np.float64], *, aligned: bool = True) -> Matches:
+    """Every target against every copy. `aligned`: row i of every copy stands for target i."""
+    finders = [Finder(copy, radius) for copy in copies]
+    n = targets.rows
+    own, belief = np.zeros(n), np.zeros(n)
+    ties, right = np.zeros(n, np.int64), np.zeros(n, bool)
+    for i in range(n):
+        chances: dict[int, float] = {}
+        for finder in finders:
+            found = finder.near(targets.labels[i], targets.numbers[i])
+            if not len(found):
+                continue
+            belief[i] += 1 / len(found) / len(finders)
+            if aligned:
+                for j in found.tolist():
+                    chances[j] = chances.get(j, 0.0) + 1 / len(found) / len(finders)
+        if chances:
+            top = max(chances.values())
+            best = [j for j, chance in chances.items() if chance >= top - NEAR]
+            own[i], ties[i], right[i] = chances.get(i, 0.0), len(best), i in best
+    return Matches(own, ties, right, belief)
+
+
+class Group(IntEnum):
+    """How exposed a record is by how many others look like it."""
+
+    LOW = 0
+    MEDIUM = 1
+    HIGH = 2
+
+
+def groups(targets: Quasi, radius: NDArray[np.float64], *, least: int = 5) -> NDArray[np.int64]:
+    """Low: at least `least` others match in labels and numbers. Medium: in labels only. High: not even that."""
+    near, alike = Finder(targets, radius), Finder(Quasi(targets.labels, np.zeros((targets.rows, 0))), np.zeros(0))
+    found = np.empty(targets.rows, np.int64)
+    nothing = np.zeros(0)
+    for i in range(targets.rows):
+        if len(near.near(targets.labels[i], targets.numbers[i])) - 1 >= least:
+            found[i] = Group.LOW
+        else:
+            found[i] = Group.MEDIUM if len(alike.near(targets.labels[i], nothing)) - 1 >= least else Group.HIGH
+    return found
+
+
+def reidentification(
+    real: Records,
+    copies: Sequence[Records],
+    quasi: Sequence[str],
+    *,
+    radius: Mapping[str, float] | None = None,
+    least: int = 5,
+) -> Finding:
+    """Match risk over the copies, with the parts for low-, medium- and high-risk records.
+
+    Copies whose keys are the real table's are aligned by them; then the value is the mean of I_i. Otherwise it is the mean belief 1/s.
+    """
+    if not quasi:
+        raise Unavailable("no column is a quasi-identifier; give one the role `quasi_identifier`")
+    if not real.rows or any(not copy.rows for copy in copies):
+        raise Unavailable("one of the tables has no rows")
+    lined = [aligned_to(real, copy) for copy in copies]
+    aligned = all(copy is not None for copy in lined)
+    width = radii(real.schema, quasi, radius)
+    targets = Quasi.of(real, quasi)
+    used = [copy for copy in lined if copy is not None] if aligned else list(copies)
+    found = match(targets, [Quasi.of(copy, quasi) for copy in used], width, aligned=aligned)
+    risk = found.own if aligned else found.belief
+    belongs = groups(targets, width, least=least)
+    parts = []
+    for group in Group:
+        inside = belongs == group
+        name = f"{group.name.lower()} risk"
+        if not inside.any():
+            parts.append(Part(name=name, value=0.0, facts={"records": 0}))
+            continue
+        parts.append(
+            Part(
+                name=name,
+                value=float(risk[inside].mean()),
+                facts={"records": int(inside.sum()), "share": float(inside.mean())},
+            )
+        )
+    numbers = [name for name in quasi if isinstance(real.schema[name], Lattice)]
+    return Finding(
+        name="match_risk",
+        title="Match risk on quasi-identifiers" + ("" if aligned else ": an intruder's belief"),
+        family="identity",
+        value=float(risk.mean()),
+        better=Better.LOWER,
+        best=0.0,
+        worst=1.0,
+        note="Mean chance of picking the right row."
+        if aligned
+        else "Mean of 1/s over the s rows that match; rows stand for nobody, so a match is no person.",
+        parts=tuple(reversed(parts)),
+        facts={
+            "aligned": aligned,
+            "copies": len(copies),
+            "matched": float(np.mean(found.belief > 0)),
+            "expected_matches": found.expected if aligned else None,
+            "true_match_rate": found.true_rate if aligned else None,
+            "false_match_rate": found.false_rate if aligned else None,
+            "quasi_identifiers": list(quasi),
+            "radius": dict(zip(numbers, width.tolist(), strict=True)),
+            "least": least,
+        },
+    )
+
+
+def aligned_to(real: Records, copy: Records) -> Records | None:
+    """The copy's rows in the order of the real ones, by key; None where the keys are not the same."""
+    if real.keys is None or copy.keys is None or len(real.keys) != len(copy.keys):
+        return None
+    here, there = np.argsort(real.keys), np.argsort(copy.keys)
+    if not np.array_equal(real.keys[here], copy.keys[there]) or np.any(np.diff(np.sort(real.keys)) == 0):
+        return None
+    order = np.empty(len(here), np.int64)
+    order[here] = there
+    return copy.take(order)
