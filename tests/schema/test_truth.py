@@ -27,8 +27,21 @@ from understudy.schema import (
     possibly,
     surely,
 )
-from understudy.schema.predicate import And, Comparison, IfThen, In, Literal, Missing, Name, Not, Operator, Or
-from understudy.schema.truth import FALSE, MAYBE, TRUE
+from understudy.schema.predicate import (
+    And,
+    Comparison,
+    IfThen,
+    In,
+    Linear,
+    Listed,
+    Literal,
+    Missing,
+    Name,
+    Not,
+    Operator,
+    Or,
+)
+from understudy.schema.truth import FALSE, MAYBE, TRUE, rows_surely
 
 AGE = Integer(name="age", min=0, max=7, bins=(0, 1, 4, 8))
 DOSE = Real(name="dose", min=Fraction(0), max=Fraction(4), step=Fraction(1, 2), bins=(0, 3, 4, 9), missing=("-7",))
@@ -107,6 +120,63 @@ def pair_tests(draw):
     left, right = draw(st.sampled_from(PAIRS))
     operators = [o for o in Operator if left in ORDERED or not o.ordering]
     return Comparison(Name(left), draw(st.sampled_from(operators)), Name(right))
+
+
+@st.composite
+def sums(draw):
+    """Sums over `age` and `dose` whose weights are small, so that their bounds can be reached."""
+    weights = draw(st.tuples(*[st.sampled_from([Fraction(w, 2) for w in (-3, -2, -1, 1, 2, 4)])] * 2))
+    terms = sorted(zip(weights, (Name("age"), Name("dose")), strict=True), key=lambda term: term[0] < 0)
+    constant = draw(st.integers(-20, 40)) * Fraction(1, 4)
+    return Linear(tuple(terms), draw(st.sampled_from(list(Operator))), constant)
+
+
+@st.composite
+def lists(draw):
+    names = tuple(draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=2, unique=True)))
+    row = st.tuples(*(st.sampled_from(CONSTANTS[name]).map(Literal) for name in names))
+    rows = draw(st.lists(row, max_size=6))
+    return Listed(tuple(map(Name, names)), tuple(rows), draw(st.booleans()))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(sums(), lists()))
+def test_sums_and_lists_are_sound(predicate):
+    """TRUE and FALSE are never wrong; a sum of an order is sharp where its columns' values fill their bins."""
+    clique = tuple(sorted(predicate.columns))
+    ours, right = cells(predicate, CODECS, clique), sharp(truths(predicate, clique))
+    assert np.all((ours == right) | (ours == MAYBE))
+    if isinstance(predicate, Linear) and predicate.operator.ordering:
+        np.testing.assert_array_equal(ours, right)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(sums(), lists(), pair_tests(), single_tests()), st.integers(0, 2**32))
+def test_rows_are_judged_as_their_cells_are(predicate, seed):
+    rng = np.random.default_rng(seed)
+    clique = tuple(sorted(predicate.columns))
+    codes = {name: rng.integers(0, CODECS[name].size, 50) for name in clique}
+    whole = surely(predicate, CODECS, clique)[tuple(codes[name] for name in clique)]
+    np.testing.assert_array_equal(rows_surely(predicate, CODECS, codes), whole)
+
+
+def test_a_long_list_of_pairs_is_laid_out_at_once():
+    """A map of a thousand towns is one table, not a thousand comparisons."""
+    towns, cantons = [f"t{i}" for i in range(1000)], [f"c{i}" for i in range(26)]
+    codecs = {
+        "town": codec_of(Categorical(name="town", values=tuple(towns), nullable=False)),
+        "canton": codec_of(Categorical(name="canton", values=tuple(cantons), nullable=False)),
+    }
+    rows = tuple((Literal(town), Literal(cantons[i % 26])) for i, town in enumerate(towns))
+    listed = surely(Listed((Name("town"), Name("canton")), rows), codecs, ("canton", "town"))
+    assert listed.shape == (26, 1000)
+    assert listed.sum() == 1000
+    assert all(listed[i % 26, i] for i in range(1000))
+
+
+def test_a_listed_constant_of_another_kind_decides_nothing():
+    predicate = Listed((Name("age"), Name("sex")), ((Literal("old"), Literal("F")),), negated=True)
+    assert not surely(predicate, CODECS, ("age", "sex")).any()
 
 
 @given(single_tests())

@@ -1,13 +1,17 @@
 """Rows that the schema declares impossible are never handed out, also where a model does not know better.
 
 A model over all columns gives impossible cells no mass. One that treats columns apart cannot see them, so its rows are repaired: a row
-that cannot be exchanges one code with another row, if both are possible afterwards. Every column keeps its counts. Only where no
-exchange is left does a row get new codes, drawn evenly from what is possible.
+that cannot be exchanges one code with another row, if both are possible afterwards. Every column keeps its counts. Where no exchange is
+left, a row takes the codes of a possible one in the columns that have rules, and where there is none, codes are drawn evenly
+from what is possible.
+
+What is decided here is the cell. Rules that are finer than the bins are kept when values are drawn (models/settling.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
@@ -16,16 +20,21 @@ from numpy.typing import NDArray
 from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.model import Codes
-from understudy.schema import Schema
+from understudy.schema import Predicate, Schema
+from understudy.schema.truth import rows_surely
 
 EXCHANGES = 60
 """Rounds of exchanges before codes are drawn anew."""
 
+WORTHWHILE, FEW = 0.99, 1000
+"""A round that leaves more than this share of the impossible rows, and more than these, is the last."""
+
 Masks = Mapping[Clique, NDArray[np.bool_]]
+Flags = NDArray[np.bool_]
 
 
 def impossible_masks(schema: Schema) -> dict[Clique, NDArray[np.bool_]]:
-    """The structural zeros of every set of columns that a declaration is about.
+    """The structural zeros of every set of columns that a declaration is about, where a table of them is small enough to hold.
 
     >>> from understudy.schema import Boolean, parse_predicate
     >>> columns = (Boolean(name="male", nullable=False), Boolean(name="pregnant", nullable=False))
@@ -33,17 +42,72 @@ def impossible_masks(schema: Schema) -> dict[Clique, NDArray[np.bool_]]:
     >>> {clique: zeros.astype(int).tolist() for clique, zeros in impossible_masks(schema).items()}
     {('male', 'pregnant'): [[0, 0], [0, 1]]}
     """
-    cliques = {tuple(n for n in schema if n in p.columns): p.columns for p in schema.impossible}
-    found = {clique: schema.zeros(clique) for clique, columns in cliques.items() if len(clique) == len(columns)}
-    return {clique: zeros for clique, zeros in found.items() if zeros is not None}
+    return dict(schema.masks)
 
 
-def impossible_rows(masks: Masks, codes: Mapping[str, NDArray[np.integer]], rows: int) -> NDArray[np.bool_]:
+def impossible_rows(masks: Masks, codes: Mapping[str, NDArray[np.integer]], rows: int) -> Flags:
     """Which rows lie in a structural zero."""
     bad = np.zeros(rows, bool)
     for clique, zeros in masks.items():
         bad |= zeros[tuple(codes[name] for name in clique)]
     return bad
+
+
+def forbidden_rows(schema: Schema, codes: Mapping[str, NDArray[np.integer]], rows: int) -> Flags:
+    """Which rows no values could make possible, also by rules over too many cells to hold."""
+    return _Tied(schema, frozenset(schema), schema.masks, schema.unmasked).broken(codes, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tied:
+    """Columns that rules tie together, directly or through others, and those rules."""
+
+    schema: Schema
+    columns: frozenset[str]
+    masks: Masks
+    unmasked: tuple[Predicate, ...]
+
+    def broken(self, codes: Mapping[str, NDArray[np.integer]], rows: int) -> Flags:
+        bad = impossible_rows(self.masks, codes, rows)
+        for predicate in self.unmasked:
+            bad |= rows_surely(predicate, self.schema.codecs, codes)
+        return bad
+
+
+def _groups(schema: Schema) -> list[_Tied]:
+    groups: list[frozenset[str]] = []
+    for names in (*map(frozenset, schema.masks), *(p.columns for p in schema.unmasked)):
+        touching = [group for group in groups if group & names]
+        groups = [group for group in groups if group not in touching]
+        groups.append(names.union(*touching))
+    return [
+        _Tied(
+            schema,
+            group,
+            {clique: zeros for clique, zeros in schema.masks.items() if group.issuperset(clique)},
+            tuple(p for p in schema.unmasked if p.columns <= group),
+        )
+        for group in groups
+    ]
+
+
+def donors(
+    keys: Sequence[NDArray[np.generic]], bad: Flags, here: NDArray[np.int64], rng: Generator
+) -> NDArray[np.int64]:
+    """For each of some rows a random row that is not bad and has the same keys; -1 where there is none."""
+    good = np.flatnonzero(~bad)
+    if not good.size:
+        return np.full(here.size, -1, np.int64)
+    if not keys:
+        return good[rng.integers(0, good.size, here.size)]
+    group = np.zeros(bad.size, np.int64)
+    for key in keys:
+        distinct, place = np.unique(key, return_inverse=True)
+        group = np.unique(group * distinct.size + place, return_inverse=True)[1]
+    good = good[np.argsort(group[good], kind="stable")]
+    first, last = (np.searchsorted(group[good], group[here], side=side) for side in ("left", "right"))
+    drawn = first + (rng.random(here.size) * (last - first)).astype(np.int64)
+    return np.where(last > first, good[np.minimum(drawn, good.size - 1)], -1)
 
 
 def keep_possible(schema: Schema, codes: Codes, rows: int, rng: Generator, fixed: Collection[str] = ()) -> Codes:
@@ -57,35 +121,66 @@ def keep_possible(schema: Schema, codes: Codes, rows: int, rng: Generator, fixed
     >>> sorted(zip(repaired["male"].tolist(), repaired["pregnant"].tolist(), strict=True))
     [(0, 0), (0, 1), (1, 0), (1, 0)]
     """
-    masks = impossible_masks(schema)
-    bad = impossible_rows(masks, codes, rows)
-    if not bad.any():
-        return codes
-    codes = {name: column.copy() for name, column in codes.items()}
-    free = [name for name in codes if name not in fixed and any(name in clique for clique in masks)]
-    for turn in range(EXCHANGES * len(free)):
-        _exchange(masks, codes, free[turn % len(free)], bad, rng)
-        if not bad.any():
-            return codes
-    return _redraw(masks, codes, bad, rng, fixed)
+    made: Codes | None = None
+    for group in _groups(schema):
+        bad = group.broken(codes, rows)
+        if bad.any():
+            made = {name: column.copy() for name, column in codes.items()} if made is None else made
+            _repair(group, made, bad, rng, fixed)
+    return codes if made is None else made
 
 
-def _exchange(masks: Masks, codes: Codes, name: str, bad: NDArray[np.bool_], rng: Generator) -> None:
-    """Let every impossible row exchange its code of one column with a random possible row, where that helps it and harms nobody."""
-    here = np.flatnonzero(bad)
-    there, first = np.unique(rng.integers(0, bad.size, here.size), return_index=True)
-    here, there = here[first][~bad[there]], there[~bad[there]]
-    mine, theirs = ({n: column[at] for n, column in codes.items()} for at in (here, there))
-    mine[name], theirs[name] = theirs[name], mine[name]
-    fine = ~impossible_rows(masks, mine, here.size) & ~impossible_rows(masks, theirs, there.size)
-    codes[name][here[fine]], codes[name][there[fine]] = mine[name][fine], theirs[name][fine]
-    bad[here[fine]] = False
-
-
-def _redraw(masks: Masks, codes: Codes, bad: NDArray[np.bool_], rng: Generator, fixed: Collection[str]) -> Codes:
-    """New codes for the rows that are left, one set of columns after the other, until every declaration is satisfied."""
+def _repair(group: _Tied, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
+    """Make every row keep the rules of one group, which no other group can undo."""
+    free = [name for name in codes if name not in fixed and name in group.columns]
     for _ in range(EXCHANGES):
-        for clique, zeros in masks.items():
+        before = int(bad.sum())
+        for name in free:
+            _exchange(group, codes, name, bad, rng)
+            if not bad.any():
+                return
+        if int(bad.sum()) > max(before * WORTHWHILE, FEW):
+            break
+    _copy(group, codes, bad, rng, fixed)
+    if bad.any():
+        _redraw(group, codes, bad, rng, fixed)
+
+
+def _exchange(group: _Tied, codes: Codes, name: str, bad: Flags, rng: Generator) -> None:
+    """Let every impossible row exchange its code of one column with a random row, where more rows are possible after it."""
+    if 4 * int(bad.sum()) < bad.size:
+        here = np.flatnonzero(bad)
+        there, first = np.unique(rng.integers(0, bad.size, here.size), return_index=True)
+        here, there = here[first][~bad[there]], there[~bad[there]]
+    else:
+        shuffled = rng.permutation(bad.size)
+        here, there = shuffled[: bad.size // 2], shuffled[bad.size // 2 : 2 * (bad.size // 2)]
+        some = bad[here] | bad[there]
+        here, there = here[some], there[some]
+    mine, theirs = ({n: codes[n][at] for n in group.columns} for at in (here, there))
+    mine[name], theirs[name] = theirs[name], mine[name]
+    now_here, now_there = group.broken(mine, here.size), group.broken(theirs, there.size)
+    better = now_here.astype(np.int8) + now_there < bad[here].astype(np.int8) + bad[there]
+    codes[name][here[better]], codes[name][there[better]] = mine[name][better], theirs[name][better]
+    bad[here[better]], bad[there[better]] = now_here[better], now_there[better]
+
+
+def _copy(group: _Tied, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
+    """Rows that are left take over what a possible row with the same fixed codes has in the columns of the group."""
+    here = np.flatnonzero(bad)
+    names = sorted(group.columns)
+    source = donors([codes[name] for name in names if name in fixed], bad, here, rng)
+    here, source = here[source >= 0], source[source >= 0]
+    for name in names:
+        codes[name][here] = codes[name][source]
+    bad[here] = False
+
+
+def _redraw(group: _Tied, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
+    """New codes for the rows that are left, one set of columns after the other, until every declaration is satisfied."""
+    free_names = sorted(group.columns - set(fixed))
+    for _ in range(EXCHANGES):
+        for clique, zeros in group.masks.items():
             free = [i for i, name in enumerate(clique) if name not in fixed]
             for row in np.flatnonzero(zeros[tuple(codes[name] for name in clique)] & bad):
                 pinned = tuple(slice(None) if i in free else int(codes[clique[i]][row]) for i in range(len(clique)))
@@ -96,8 +191,10 @@ def _redraw(masks: Masks, codes: Codes, bad: NDArray[np.bool_], rng: Generator, 
                     )
                 for i, code in zip(free, choices[rng.integers(len(choices))], strict=True):
                     codes[clique[i]][row] = code
-        bad = impossible_rows(masks, codes, bad.size)
+        bad[:] = group.broken(codes, bad.size)
         if not bad.any():
-            return codes
-    columns = ", ".join(sorted({name for clique in masks for name in clique}))
+            return
+        for name in free_names if group.unmasked else ():
+            codes[name][bad] = rng.integers(0, group.schema.codecs[name].size, int(bad.sum()))
+    columns = ", ".join(sorted(group.columns))
     raise Refused(f"{columns}: what is declared impossible leaves hardly a row possible. Loosen it in the schema")

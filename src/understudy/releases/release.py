@@ -184,19 +184,19 @@ class Release:
 
     def _batches(
         self, rows: int | None, given: Mapping[str, object], rng: Generator
-    ) -> tuple[Iterator[Codes], dict[str, int], int]:
-        """Rows of codes in batches, the lattice points that given columns stay at, and how many rows there will be."""
+    ) -> tuple[Iterator[Codes], dict[str, int] | None, int]:
+        """Rows of codes in batches, the lattice points that given columns stay at (None: nothing is given), and how many rows."""
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0):
             raise Refused("The number of rows is a whole number from 0 up. Nothing was sampled.")
         if self.microdata is not None:
             codes = self._subset(self.microdata, rows, given, rng)
-            return iter((codes,)), {}, len(next(iter(codes.values())))
+            return iter((codes,)), None, len(next(iter(codes.values())))
         model = self.model
         if model is None:
             raise Refused("This release holds tables, not a model, so it has no rows to give. Use tables() instead.")
         if not given:
             count = self.rows if rows is None else int(rows)
-            return (model.sample(size, rng) for size in _sizes(count)), {}, count
+            return (model.sample(size, rng) for size in _sizes(count)), None, count
         if not isinstance(model, Conditional):
             raise Refused("This release's model cannot fix columns to values. Sample without `given` and select rows.")
         fixed, pins = _places(self.schema, given)

@@ -20,30 +20,38 @@ from understudy.schema.column import (
 from understudy.schema.declaration import Hole, declarations, guess_identifier, holes, learned
 from understudy.schema.file import json_schema, load_schema, parse_schema, save_schema, schema_from_dict
 from understudy.schema.grammar import parse_predicate
+from understudy.schema.instance import holds, true_rows
 from understudy.schema.page import dump_schema
 from understudy.schema.predicate import Predicate
+from understudy.schema.rule import Allowed, Always, Broken, Determines, Never, Rule
 from understudy.schema.schema import Schema, Unit
-from understudy.schema.truth import cells, holds, possibly, surely
+from understudy.schema.truth import cells, possibly, surely
 from understudy.schema.writing import schema_to_dict
 
 __all__ = [
+    "Allowed",
+    "Always",
     "Boolean",
+    "Broken",
     "Categorical",
     "Codec",
     "Column",
     "Date",
     "Datetime",
     "Decoded",
+    "Determines",
     "Edges",
     "Hole",
     "Identifier",
     "Integer",
     "Lattice",
     "Lookup",
+    "Never",
     "Outside",
     "Predicate",
     "Real",
     "Role",
+    "Rule",
     "Schema",
     "Text",
     "Time",
@@ -66,4 +74,5 @@ __all__ = [
     "schema_from_dict",
     "schema_to_dict",
     "surely",
+    "true_rows",
 ]

@@ -22,6 +22,7 @@ from understudy.schema.column import (
     Time,
     Undeclared,
 )
+from understudy.schema.rule import Allowed, Broken, Determines, Never, Rule
 from understudy.schema.schema import Schema
 
 
@@ -73,6 +74,10 @@ def declarations(schema: Schema) -> tuple[str, ...]:
             f"that {schema.unit.id} tells apart whom the guarantee protects, with at most {most} each (enforced)"
         )
     lines += [f"that no row has {predicate}" for predicate in schema.impossible]
+    lines += [_said(rule) for rule in schema.rules]
+    if schema.breaches and schema.broken is not Broken.KEEP:
+        fate = "are left out" if schema.broken is Broken.DROP else "lose the cells it speaks of"
+        lines.append(f"that rows which break a rule {fate}")
     return tuple(line for line in lines if line)
 
 
@@ -86,7 +91,20 @@ def learned(schema: Schema) -> tuple[str, ...]:
     for column in schema.columns:
         for what in column.learned:
             found.setdefault(what, []).append(column.name)
-    return tuple(f"the {what} of {', '.join(names)}" for what, names in found.items())
+    lines = [f"the {what} of {', '.join(names)}" for what, names in found.items()]
+    maps = [rule for rule in schema.rules if isinstance(rule, Determines) and rule.learned]
+    return (*lines, *(f"the map from {rule.source} to {rule.target}" for rule in maps))
+
+
+def _said(rule: Rule) -> str:
+    match rule:
+        case Never(predicate=predicate):
+            return f"that no row has {predicate}"
+        case Allowed(names=names, combinations=combinations):
+            return f"which {len(combinations):,} combinations of {', '.join(names)} there are"
+        case Determines(source=source, target=target, map=pairs) if pairs is not None and not rule.learned:
+            return f"which {target} goes with each {source}"
+    return f"that in every row {rule}"
 
 
 def _count(number: int) -> str:

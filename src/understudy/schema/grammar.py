@@ -4,9 +4,10 @@
     either     := both ("or" both)*
     both       := negation ("and" negation)*
     negation   := "not" negation | "(" predicate ")" | test
-    test       := operand ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=") operand
+    test       := sum ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=") sum
                 | name ["not"] "in" "(" literal ("," literal)* ")"
                 | name "is" ["not"] ("missing" | "null")
+    sum        := term (("+" | "-") term)*          term := operand | number "*" name
 
 Errors say at which character. Nothing is ever evaluated while reading.
 """
@@ -24,6 +25,7 @@ from understudy.schema.predicate import (
     Comparison,
     IfThen,
     In,
+    Linear,
     Literal,
     Missing,
     Name,
@@ -44,7 +46,7 @@ _TOKEN = re.compile(
     |(?P<word>[A-Za-z_][A-Za-z0-9_]*)
     |(?P<name>"(?:[^"]|"")+")
     |(?P<text>'(?:[^']|'')*')
-    |(?P<sign>==|!=|<>|<=|>=|[=<>(),])""",
+    |(?P<sign>==|!=|<>|<=|>=|[=<>(),+*-])""",
     re.VERBOSE | re.ASCII,
 )
 
@@ -55,6 +57,10 @@ _MIRRORED = {
     Operator.AT_LEAST: Operator.AT_MOST,
 }
 _OPERATORS = {str(operator): operator for operator in Operator} | {"==": Operator.EQUAL, "<>": Operator.UNEQUAL}
+
+
+Terms = list[tuple[Fraction, Operand]]
+"""Columns and constants with their weights: one side of a comparison."""
 
 
 def parse_predicate(text: str) -> Predicate:
@@ -168,9 +174,10 @@ class _Parser:
         self.tests += 1
         if self.tests > TEST_LIMIT:
             raise self.error(f"more than {TEST_LIMIT} comparisons")
-        left = self.operand()
+        first = self.sum()
+        left = first[0][1] if len(first) == 1 and first[0][0] == 1 else None
         if sign := self.take(*_OPERATORS):
-            return self.comparison(left, _OPERATORS[sign.text], self.operand(), at)
+            return self.comparison(first, _OPERATORS[sign.text], self.sum(), at)
         if not isinstance(left, Name):
             raise self.error("expected a comparison")
         if self.take("is"):
@@ -183,13 +190,56 @@ class _Parser:
             raise self.error(f"expected a comparison, `in` or `is missing` after {left}")
         return In(left, self.listed(), negated)
 
-    def comparison(self, left: Operand, operator: Operator, right: Operand, at: int) -> Predicate:
-        if isinstance(left, Literal) and isinstance(right, Name):
-            left, operator, right = right, _MIRRORED.get(operator, operator), left
-        if isinstance(left, Name):
-            return Comparison(left, operator, right)
-        self.place = at
-        raise self.error("a comparison needs a column. Columns stand bare or in double quotes, texts in single ones")
+    def comparison(self, left: Terms, operator: Operator, right: Terms, at: int) -> Predicate:
+        plain = all(len(side) == 1 and side[0][0] == 1 for side in (left, right))
+        if plain and {type(left[0][1]), type(right[0][1])} != {Literal}:
+            one, two = left[0][1], right[0][1]
+            if isinstance(one, Literal):
+                one, operator, two = two, _MIRRORED.get(operator, operator), one
+            assert isinstance(one, Name)
+            return Comparison(one, operator, two)
+        weights: dict[Name, Fraction] = {}
+        constant = Fraction(0)
+        for sign, side in ((1, left), (-1, right)):
+            for weight, operand in side:
+                if isinstance(operand, Name):
+                    weights[operand] = weights.get(operand, Fraction(0)) + sign * weight
+                elif isinstance(operand.value, Fraction):
+                    constant -= sign * weight * operand.value
+                elif not plain:
+                    self.place = at
+                    raise self.error("a sum adds columns and numbers")
+        if not weights:
+            self.place = at
+            raise self.error(
+                "a comparison needs a column. Columns stand bare or in double quotes, texts in single ones"
+            )
+        terms = sorted(((w, name) for name, w in weights.items()), key=lambda term: term[0] < 0)
+        if any(weight == 0 for weight, _ in terms):
+            self.place = at
+            raise self.error("a column is compared with itself")
+        return _simplest(tuple(terms), operator, constant)
+
+    def sum(self) -> Terms:
+        """Weighted columns and numbers; `a -5` is read as `a - 5`."""
+        terms = [self.term(Fraction(1))]
+        while True:
+            if sign := self.take("+", "-"):
+                terms.append(self.term(Fraction(-1 if sign.text == "-" else 1)))
+            elif self.kind == "number" and self.token.text[0] in "+-":
+                terms.append(self.term(Fraction(1)))
+            else:
+                return terms
+
+    def term(self, sign: Fraction) -> tuple[Fraction, Operand]:
+        operand = self.operand()
+        if isinstance(operand, Literal) and isinstance(operand.value, Fraction) and self.take("*"):
+            name = self.operand()
+            if not isinstance(name, Name):
+                self.place -= 1
+                raise self.error("expected a column after `*`")
+            return sign * operand.value, name
+        return sign, operand
 
     def operand(self) -> Operand:
         if token := self.take("word"):
@@ -218,3 +268,12 @@ class _Parser:
             values.append(self.literal("a value"))
         self.need(")", "expected `,` or `)`")
         return tuple(values)
+
+
+def _simplest(terms: tuple[tuple[Fraction, Name], ...], operator: Operator, constant: Fraction) -> Predicate:
+    """A sum as the plainer comparison that it may be."""
+    if len(terms) == 1 and terms[0][0] > 0:
+        return Comparison(terms[0][1], operator, Literal(constant / terms[0][0]))
+    if len(terms) == 2 and terms[0][0] == -terms[1][0] and constant == 0:
+        return Comparison(terms[0][1], operator, terms[1][1])
+    return Linear(terms, operator, constant)

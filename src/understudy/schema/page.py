@@ -57,7 +57,29 @@ def dump_schema(schema: Schema) -> str:
     if "impossible" in plain:
         parts += ["", "impossible:  # public: holds for no row"]
         parts += [f"  - {_quoted(condition)}" for condition in plain["impossible"]]
+    if "rules" in plain:
+        parts += ["", "rules:  # public: hold for every row"]
+        for rule in plain["rules"]:
+            parts += _rule(rule)
+    if "broken" in plain:
+        parts += ["", f"broken: {plain['broken']}  # what becomes of rows that break a rule"]
     return "\n".join(parts) + "\n"
+
+
+def _rule(rule: str | dict[str, Any]) -> list[str]:
+    """A rule as an item of a list: a condition alone, or keys below each other."""
+    if isinstance(rule, str):
+        return [f"  - {_quoted(rule)}"]
+    lines: list[str] = []
+    for key, value in rule.items():
+        if isinstance(value, dict):
+            lines += _nested(key, _mapping(value, 3), 2)
+        elif key == "allowed":
+            lines += [f"    {key}:", *(f"      - [{', '.join(_scalar(cell) for cell in one)}]" for one in value)]
+        else:
+            note = "will be learned at a price; or fill in, as in {a: b}" if (key, value) == ("map", LEARN) else None
+            lines += _line(key, value, 2, note)
+    return ["  -", *lines]
 
 
 def _column(column: Column) -> Iterator[str]:

@@ -4,6 +4,7 @@
     if age < 15 then married = false
     "first visit" <= "last visit"
     cause in ('A00', 'A01') or cause is missing
+    wage + interest = income
 
 A name is a bare word or stands in double quotes, a label stands in single quotes, a date or time too; numbers are exact decimals or
 fractions (1/3). `str` writes a predicate so that `parse_predicate` (schema/grammar.py) reads the same one back. What a predicate means,
@@ -109,6 +110,68 @@ class Comparison(Predicate):
 
     def __str__(self) -> str:
         return f"{self.left} {self.operator} {self.right}"
+
+
+@dataclass(frozen=True)
+class Linear(Predicate):
+    """A weighted sum of columns of numbers against a constant. Terms with a positive weight stand first.
+
+    >>> str(Linear(((Fraction(1), Name("a")), (Fraction(2), Name("b")), (Fraction(-1), Name("total"))), Operator.EQUAL, Fraction(0)))
+    'a + 2 * b = total'
+    """
+
+    terms: tuple[tuple[Fraction, Name], ...]
+    operator: Operator
+    constant: Fraction
+
+    def __post_init__(self) -> None:
+        if not self.terms or any(weight == 0 for weight, _ in self.terms):
+            raise SchemaError("a sum in a predicate weighs each of its columns with a number other than 0")
+        if len({name for _, name in self.terms}) != len(self.terms):
+            raise SchemaError("a sum in a predicate names each of its columns once")
+        if [weight > 0 for weight, _ in self.terms] != sorted((weight > 0 for weight, _ in self.terms), reverse=True):
+            raise SchemaError("a sum in a predicate begins with the columns that it adds")
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset(name.column for _, name in self.terms)
+
+    def __str__(self) -> str:
+        left = [_weighed(weight, name) for weight, name in self.terms if weight > 0]
+        right = [_weighed(-weight, name) for weight, name in self.terms if weight < 0]
+        if not left:  # nothing is added: all of it is taken away from nothing
+            left, right = ["0", *(f"- {term}" for term in right)], []
+            return f"{' '.join(left)} {self.operator} {Literal(self.constant)}"
+        end = str(Literal(abs(self.constant)))
+        if not right:
+            return f"{' + '.join(left)} {self.operator} {Literal(self.constant)}"
+        tail = "" if not self.constant else f" {'+' if self.constant > 0 else '-'} {end}"
+        return f"{' + '.join(left)} {self.operator} {' + '.join(right)}{tail}"
+
+
+def _weighed(weight: Fraction, name: Name) -> str:
+    return str(name) if weight == 1 else f"{Literal(weight)} * {name}"
+
+
+@dataclass(frozen=True)
+class Listed(Predicate):
+    """Every column has a value, and the combination is one of a list, or none of it."""
+
+    names: tuple[Name, ...]
+    rows: tuple[tuple[Literal, ...], ...]
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.names) for row in self.rows):
+            raise SchemaError("a listed combination needs one value for each of its columns")
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset(name.column for name in self.names)
+
+    def __str__(self) -> str:
+        rows = ", ".join(f"({', '.join(str(value) for value in row)})" for row in self.rows)
+        return f"({', '.join(map(str, self.names))}) {'not in' if self.negated else 'in'} ({rows})"
 
 
 @dataclass(frozen=True)

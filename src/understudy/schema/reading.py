@@ -13,9 +13,10 @@ from understudy.errors import SchemaError
 from understudy.schema.base import Outside, Role
 from understudy.schema.cell import parse_date, parse_moment, parse_time
 from understudy.schema.column import Column, Lattice
-from understudy.schema.grammar import parse_predicate
 from understudy.schema.lattice import Date, Datetime, Integer, Time
 from understudy.schema.predicate import Predicate
+from understudy.schema.rule import Broken
+from understudy.schema.rulebook import read_condition, read_rules
 from understudy.schema.schema import Schema, Unit
 from understudy.schema.section import Section
 from understudy.schema.tree import Entry, Node, Source
@@ -56,10 +57,18 @@ def read_schema(root: Node, source: Source) -> Schema:
         raise source.error(file.line_of(str(error)), str(error)) from None
     for line, predicate in impossible:
         try:
-            schema = Schema(columns=schema.columns, unit=unit, rows=rows, impossible=(*schema.impossible, predicate))
+            schema = replace(schema, impossible=(*schema.impossible, predicate))
         except SchemaError as error:
             raise source.error(line, str(error)) from None
-    return schema
+    for line, rule in read_rules(file):
+        try:
+            schema = replace(schema, rules=(*schema.rules, rule))
+        except SchemaError as error:
+            raise source.error(line, str(error)) from None
+    try:
+        return replace(schema, broken=Broken(file.choice("broken", tuple(Broken)) or Broken.KEEP))
+    except SchemaError as error:
+        raise source.error(file.line_of(str(error)), str(error)) from None
 
 
 def _column_sections(file: Section) -> list[tuple[str, Section]]:
@@ -291,14 +300,4 @@ def _read_impossible(file: Section) -> list[tuple[int | None, Predicate]]:
         return []
     if node.items is None:
         raise file.error("impossible", f"`impossible` must be a list of conditions, not {node.kind}")
-    found = []
-    for item in node.items:
-        if item.text is None:
-            raise file.source.error(
-                item.line, "impossible: a condition must be a text such as age < 15 and married = true"
-            )
-        try:
-            found.append((item.line, parse_predicate(item.text)))
-        except SchemaError as error:
-            raise file.source.error(item.line, f"impossible: {error}") from None
-    return found
+    return [(item.line, read_condition(item, file.source, "impossible")) for item in node.items]

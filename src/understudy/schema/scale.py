@@ -14,7 +14,20 @@ from understudy.schema.base import Column
 from understudy.schema.cell import parse_moment
 from understudy.schema.column import Boolean, Categorical, Undeclared
 from understudy.schema.lattice import EPOCH_MOMENT, MICROSECOND, Date, Datetime, Integer, Lattice, Real, Time
-from understudy.schema.predicate import And, Comparison, IfThen, In, Literal, Missing, Name, Not, Or, Predicate
+from understudy.schema.predicate import (
+    And,
+    Comparison,
+    IfThen,
+    In,
+    Linear,
+    Listed,
+    Literal,
+    Missing,
+    Name,
+    Not,
+    Or,
+    Predicate,
+)
 
 Spot = Fraction | str | bool
 """A value on a scale that the columns of one family share."""
@@ -105,6 +118,16 @@ def check(predicate: Predicate, columns: Mapping[str, Column]) -> None:
         case In(name, values):
             for literal in values:
                 _check_constant(columns[name.column], literal, ordering=False)
+        case Linear(terms):
+            for _, name in terms:
+                if _family_of(columns[name.column]) not in (None, "number"):
+                    raise SchemaError(f'column "{name.column}": only numbers can be added up')
+        case Listed(names, rows):
+            for name in names:
+                _family_of(columns[name.column])
+            for row in rows:
+                for name, literal in zip(names, row, strict=True):
+                    _check_constant(columns[name.column], literal, ordering=False)
         case Comparison(name, operator, Literal() as literal):
             _check_constant(columns[name.column], literal, ordering=operator.ordering)
         case Comparison(name, operator, Name() as other):

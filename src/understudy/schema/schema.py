@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,8 +14,12 @@ from understudy.errors import SchemaError
 from understudy.schema.codec import Codec, codec_of
 from understudy.schema.column import Column, Identifier
 from understudy.schema.predicate import Predicate
+from understudy.schema.rule import Broken, Rule
 from understudy.schema.scale import check
 from understudy.schema.truth import surely
+
+MASK_CELLS = 1 << 22
+"""A rule over more cells than this is kept row by row, without a table of what it forbids."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +50,8 @@ class Schema:
     """A table's public description.
 
     `rows` is the number of rows where the owner declares it public (needed for `replace` neighbours). `impossible` lists what holds for
-    no row, by the nature of the thing. Iterating gives the names of the columns that take part in a release.
+    no row, by the nature of the thing, and `rules` what holds for every one; `broken` says what becomes of rows that
+    break them. Iterating gives the names of the columns that take part in a release.
 
     >>> from understudy.schema.column import Boolean, Text
     >>> list(Schema(columns=(Boolean(name="smoker"), Text(name="remarks"))))
@@ -56,6 +62,8 @@ class Schema:
     unit: Unit = Unit()
     rows: int | None = None
     impossible: tuple[Predicate, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    broken: Broken = Broken.KEEP
 
     def __post_init__(self) -> None:
         names = [c.name for c in self.columns]
@@ -73,6 +81,22 @@ class Schema:
                 check(predicate, {c.name: c for c in self.columns})
             except SchemaError as error:
                 raise SchemaError(f"impossible: {predicate}: {error}") from None
+        for rule in self.rules:
+            try:
+                rule.check({c.name: c for c in self.columns})
+            except SchemaError as error:
+                raise SchemaError(f"rule {rule.title}: {error}") from None
+        if self.broken is Broken.MISSING:
+            self._check_emptied()
+
+    def _check_emptied(self) -> None:
+        spoken = set().union(*(p.columns for p in self.impossible), *(rule.columns for rule in self.rules))
+        for column in self.columns:
+            if column.name in spoken and column.modelled and not column.nullable:
+                raise SchemaError(
+                    f'broken: missing empties cells, and column "{column.name}" is not nullable. '
+                    "Remove `nullable: false`, or choose drop"
+                )
 
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
@@ -99,6 +123,39 @@ class Schema:
         """The codec of every column of the release; the schema must be closed."""
         return {name: codec_of(self[name]) for name in self}
 
+    @cached_property
+    def breaches(self) -> tuple[tuple[str, Predicate], ...]:
+        """What no row may have, each with the name of the rule that says so; what is still to be learned is left out.
+
+        >>> from understudy.schema import Integer, parse_schema
+        >>> page = "columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}\\nrules: [a <= b]"
+        >>> [(name, str(predicate)) for name, predicate in parse_schema(page).breaches]
+        [('a <= b', 'a > b')]
+        """
+        columns = {c.name: c for c in self.columns}
+        found = [(rule.title, rule.breach(columns)) for rule in self.rules]
+        said = [(f"never {predicate}", predicate) for predicate in self.impossible]
+        return (*said, *((name, predicate) for name, predicate in found if predicate is not None))
+
+    @cached_property
+    def masks(self) -> dict[tuple[str, ...], NDArray[np.bool_]]:
+        """The structural zeros of every set of columns that a rule is about, where their table is small enough to hold."""
+        large = {p.columns for p in self.unmasked}
+        cliques = (tuple(n for n in self if n in p.columns) for p in self.forbidden if p.columns not in large)
+        found = {clique: self.zeros(clique) for clique in dict.fromkeys(cliques)}
+        return {clique: zeros for clique, zeros in found.items() if zeros is not None}
+
+    @cached_property
+    def unmasked(self) -> tuple[Predicate, ...]:
+        """What is forbidden over too many cells for a table."""
+        return tuple(p for p in self.forbidden if math.prod(self.sizes(tuple(p.columns))) > MASK_CELLS)
+
+    @cached_property
+    def forbidden(self) -> tuple[Predicate, ...]:
+        """The breaches about columns that all take part in a release."""
+        kept = set(self)
+        return tuple(predicate for _, predicate in self.breaches if predicate.columns <= kept)
+
     def sizes(self, clique: tuple[str, ...]) -> tuple[int, ...]:
         """Number of codes of each column of a clique."""
         return tuple(self.codecs[name].size for name in clique)
@@ -112,7 +169,7 @@ class Schema:
         >>> schema.zeros(("age", "married")).astype(int).tolist()
         [[0, 1], [0, 0], [0, 0]]
         """
-        inside = [p for p in self.impossible if p.columns <= set(clique)]
+        inside = [p for p in self.forbidden if p.columns <= set(clique)]
         if not inside:
             return None
         mask = np.logical_or.reduce([surely(p, self.codecs, clique) for p in inside])

@@ -1,7 +1,4 @@
-"""What a predicate means: on values, and on the cells of a marginal.
-
-A predicate speaks of values as the schema knows them: on their lattice, within their bounds, unlisted labels as `other`. A comparison
-with a missing value is false.
+"""What a predicate means on the cells of a marginal, and on rows of codes. What it means on values is in schema/instance.py.
 
 On codes an answer has three values, because a bin may hold values of both kinds: FALSE of every value of the cell, TRUE of every one,
 or MAYBE. They are combined as Kleene did (and is the smaller, or the larger, not the mirror image), which is sound: what is TRUE here
@@ -10,21 +7,26 @@ holds for every value in the cell. It is not always sharp: `age < 3 or age >= 3`
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.schema.codec import OTHER, VALUE, Codec, Edges
+from understudy.schema.axes import Axes, Dense, Rows
+from understudy.schema.codec import Codec, Edges
 from understudy.schema.column import Boolean, Categorical, Lattice
 from understudy.schema.predicate import (
     And,
     Comparison,
     IfThen,
     In,
+    Linear,
+    Listed,
     Literal,
     Missing,
     Name,
@@ -36,92 +38,10 @@ from understudy.schema.predicate import (
 from understudy.schema.scale import Spot, family, order_of, spot, unit_of
 
 FALSE, MAYBE, TRUE = 0, 1, 2
+_NOWHERE, _FOREIGN = -1, -2
+"""A constant beyond the column's values, and one that is none of its kind."""
 
 Truth = NDArray[np.int8]
-
-
-# --- on values -------------------------------------------------------------------------------------------------------------------------
-
-
-def holds(predicate: Predicate, row: Mapping[str, object], codecs: Mapping[str, Codec]) -> bool:
-    """Whether a predicate holds for one row of Python values.
-
-    >>> from understudy.schema import Integer, codec_of, parse_predicate
-    >>> codecs = {"age": codec_of(Integer(name="age", min=0, max=90))}
-    >>> holds(parse_predicate("age > 60"), {"age": 61}, codecs), holds(parse_predicate("age > 60"), {"age": None}, codecs)
-    (True, False)
-    """
-    match predicate:
-        case And(left, right):
-            return holds(left, row, codecs) and holds(right, row, codecs)
-        case Or(left, right):
-            return holds(left, row, codecs) or holds(right, row, codecs)
-        case Not(part):
-            return not holds(part, row, codecs)
-        case IfThen(premise, conclusion):
-            return not holds(premise, row, codecs) or holds(conclusion, row, codecs)
-        case Missing(name, negated):
-            return (_known(codecs[name.column], row[name.column]) is None) != negated
-        case In(name, values, negated):
-            codec = codecs[name.column]
-            known = _known(codec, row[name.column])
-            return known is not None and any(known == spot(codec.column, v) for v in values) != negated
-        case Comparison(name, operator, right):
-            return _compare(name, operator, right, row, codecs)
-    raise TypeError(f"{type(predicate).__name__} is no predicate")
-
-
-def _compare(
-    name: Name, operator: Operator, right: Name | Literal, row: Mapping[str, object], codecs: Mapping[str, Codec]
-) -> bool:
-    codec = codecs[name.column]
-    here = _known(codec, row[name.column])
-    if isinstance(right, Name):
-        if family(codec.column) != family(codecs[right.column].column):
-            return False
-        there = _known(codecs[right.column], row[right.column])
-    else:
-        there = spot(codec.column, right)
-    if here is None or there is None:
-        return False
-    if operator.ordering:
-        order = order_of(codec.column)
-        if order is not None:
-            return here in order and there in order and _ordered(order.index(here), operator, order.index(there))
-        return _ordered(here, operator, there)
-    return (here == there) == (operator is Operator.EQUAL)
-
-
-def _known(codec: Codec, value: object) -> Spot | None:
-    """A value on its family's scale, None where it is missing."""
-    index, state = codec.locate(value)
-    if state not in (VALUE, OTHER):
-        return None
-    column = codec.column
-    if isinstance(column, Lattice):
-        return index * unit_of(column)
-    if isinstance(column, Boolean):
-        return index == 1
-    assert isinstance(column, Categorical)
-    assert column.values is not None
-    return column.other if state == OTHER else column.values[index]
-
-
-def _ordered(here: object, operator: Operator, there: object) -> bool:
-    assert isinstance(here, Fraction | int)
-    assert isinstance(there, Fraction | int)
-    match operator:
-        case Operator.LESS:
-            return here < there
-        case Operator.AT_MOST:
-            return here <= there
-        case Operator.MORE:
-            return here > there
-        case _:
-            return here >= there
-
-
-# --- on codes --------------------------------------------------------------------------------------------------------------------------
 
 
 def cells(predicate: Predicate, codecs: Mapping[str, Codec], clique: Sequence[str]) -> Truth:
@@ -133,7 +53,20 @@ def cells(predicate: Predicate, codecs: Mapping[str, Codec], clique: Sequence[st
     [0, 1, 2, 0]
     """
     sizes = tuple(codecs[name].size for name in clique)
-    return np.broadcast_to(_cells(predicate, codecs, list(clique)), sizes).copy()
+    return np.broadcast_to(_cells(predicate, codecs, Dense(clique)), sizes).copy()
+
+
+def rows_surely(
+    predicate: Predicate, codecs: Mapping[str, Codec], codes: Mapping[str, NDArray[np.integer]]
+) -> NDArray[np.bool_]:
+    """The rows of codes for which the predicate holds whatever their values; no table of all cells is made.
+
+    >>> from understudy.schema import Integer, codec_of, parse_predicate
+    >>> codecs = {"age": codec_of(Integer(name="age", min=0, max=8, bins=(0, 3, 6, 9)))}
+    >>> rows_surely(parse_predicate("age > 4"), codecs, {"age": np.array([0, 1, 2])}).tolist()
+    [False, False, True]
+    """
+    return np.equal(_cells(predicate, codecs, Rows(codes)), TRUE)
 
 
 def surely(predicate: Predicate, codecs: Mapping[str, Codec], clique: Sequence[str]) -> NDArray[np.bool_]:
@@ -146,38 +79,39 @@ def possibly(predicate: Predicate, codecs: Mapping[str, Codec], clique: Sequence
     return np.not_equal(cells(predicate, codecs, clique), FALSE)
 
 
-def _cells(predicate: Predicate, codecs: Mapping[str, Codec], clique: list[str]) -> Truth:
+def _cells(predicate: Predicate, codecs: Mapping[str, Codec], axes: Axes) -> Truth:
     match predicate:
         case And(left, right):
-            return np.minimum(_cells(left, codecs, clique), _cells(right, codecs, clique))
+            return np.minimum(_cells(left, codecs, axes), _cells(right, codecs, axes))
         case Or(left, right):
-            return np.maximum(_cells(left, codecs, clique), _cells(right, codecs, clique))
+            return np.maximum(_cells(left, codecs, axes), _cells(right, codecs, axes))
         case Not(part):
-            return (TRUE - _cells(part, codecs, clique)).astype(np.int8)
+            return (TRUE - _cells(part, codecs, axes)).astype(np.int8)
         case IfThen(premise, conclusion):
-            return _cells(Or(Not(premise), conclusion), codecs, clique)
+            return _cells(Or(Not(premise), conclusion), codecs, axes)
         case Missing(name, negated):
             valued = _valued(codecs[name.column])
-            return _along(_truth(valued == negated, valued == negated), name.column, clique)
+            return axes.lay([name.column], _truth(valued == negated, valued == negated))
         case In(name, values, negated):
-            return _along(_listed(codecs[name.column], values, negated), name.column, clique)
+            return axes.lay([name.column], _listed(codecs[name.column], values, negated))
+        case Listed(names, rows, negated):
+            columns = [name.column for name in names]
+            return axes.lay(columns, _combined([codecs[name] for name in columns], rows, negated))
+        case Linear(terms, operator, constant):
+            return _summed(terms, operator, constant, codecs, axes)
         case Comparison(name, Operator.EQUAL | Operator.UNEQUAL as operator, Literal() as literal):
             listed = _listed(codecs[name.column], (literal,), operator is Operator.UNEQUAL)
-            return _along(listed, name.column, clique)
+            return axes.lay([name.column], listed)
         case Comparison(name, operator, Literal() as literal):
-            return _along(_against_constant(codecs[name.column], operator, literal), name.column, clique)
+            return axes.lay([name.column], _against_constant(codecs[name.column], operator, literal))
         case Comparison(name, operator, Name() as other):
-            return _between(codecs, name.column, operator, other.column, clique)
+            table = _between(codecs[name.column], operator, codecs[other.column])
+            return axes.lay([name.column, other.column], table)
     raise TypeError(f"{type(predicate).__name__} is no predicate")
 
 
 def _truth(sure: NDArray[np.bool_], possible: NDArray[np.bool_]) -> Truth:
     return sure.astype(np.int8) + possible.astype(np.int8)
-
-
-def _along(truth: Truth, column: str, clique: list[str]) -> Truth:
-    """One column's answers, laid along its axis."""
-    return truth.reshape([-1 if name == column else 1 for name in clique])
 
 
 def _valued(codec: Codec) -> NDArray[np.bool_]:
@@ -248,16 +182,99 @@ def _against_constant(codec: Codec, operator: Operator, literal: Literal) -> Tru
     )  # missing codes compare as false; so does `other`, which has no rank
 
 
-def _between(codecs: Mapping[str, Codec], left: str, operator: Operator, right: str, clique: list[str]) -> Truth:
-    """A comparison of two columns, over both their axes."""
-    here, there = codecs[left], codecs[right]
+def _between(here: Codec, operator: Operator, there: Codec) -> Truth:
+    """A comparison of two columns, over both their codes."""
     if family(here.column) != family(there.column):
-        table = np.minimum.outer(_undecided(here), _undecided(there)).astype(np.int8)
-    else:
-        table = _paired(here, operator, there)
-    if clique.index(left) > clique.index(right):
-        table = table.T
-    return table.reshape([codecs[name].size if name in (left, right) else 1 for name in clique])
+        return np.minimum.outer(_undecided(here), _undecided(there)).astype(np.int8)
+    return _paired(here, operator, there)
+
+
+def _combined(codecs: Sequence[Codec], rows: Sequence[Sequence[Literal]], negated: bool) -> Truth:
+    """Whether a combination of codes is listed: surely where each of its codes is a single value, else maybe."""
+    listed = np.zeros([codec.size for codec in codecs], np.int8)
+    valued = np.ones((), np.int8)
+    for codec in codecs:
+        valued = np.multiply.outer(valued, _valued(codec).astype(np.int8))
+    columns = [_places(codec, [row[i] for row in rows]) for i, codec in enumerate(codecs)]
+    places = np.array([[place for place, _ in column] for column in columns], np.int64).reshape(len(codecs), -1)
+    sure = np.array([[width == 1 for _, width in column] for column in columns], np.bool_).reshape(places.shape)
+    inside, foreign = np.all(places >= 0, axis=0), np.any(places == _FOREIGN, axis=0)
+    at = tuple(places[:, inside])
+    np.maximum.at(
+        listed, at, _truth(np.all(sure[:, inside], axis=0, keepdims=True)[0], np.ones(int(inside.sum()), np.bool_))
+    )
+    if foreign.any():  # a constant that is none of the column's kind, as a learned type may leave it: nothing is known
+        listed = valued * np.maximum(listed, np.int8(MAYBE))
+    return valued * (np.int8(TRUE) - listed) if negated else listed
+
+
+def _places(codec: Codec, literals: Sequence[Literal]) -> list[tuple[int, int]]:
+    """The code that holds each constant, and how many values that code holds."""
+    column, found = codec.column, []
+    labels = {} if isinstance(codec.bins, Edges) else {known: code for code, known in enumerate(_labels(codec))}
+    for literal in literals:
+        here = spot(column, literal)
+        if here is None:
+            found.append((_FOREIGN, 0))
+        elif isinstance(codec.bins, Edges):
+            assert isinstance(here, Fraction)
+            assert isinstance(column, Lattice)
+            edges, index = codec.bins.edges, here / unit_of(column)
+            if index.denominator == 1 and edges[0] <= index < edges[-1]:
+                place = bisect_right(edges, int(index)) - 1
+                found.append((place, edges[place + 1] - edges[place]))
+            else:
+                found.append((_NOWHERE, 0))
+        else:
+            found.append((labels.get(here, _NOWHERE), 1))
+    return found
+
+
+def _summed(
+    terms: Sequence[tuple[Fraction, Name]],
+    operator: Operator,
+    constant: Fraction,
+    codecs: Mapping[str, Codec],
+    axes: Axes,
+) -> Truth:
+    """A sum of columns by interval arithmetic, exact on whole numbers: what the least and the largest values add up to."""
+    ends = [_ends(codecs[name.column]) if family(codecs[name.column].column) == "number" else None for _, name in terms]
+    valued = [axes.lay([name.column], _valued(codecs[name.column])) for _, name in terms]
+    everywhere = np.asarray(np.logical_and.reduce(np.broadcast_arrays(*valued)), np.bool_)
+    if any(pairs is None for pairs in ends):
+        return _truth(np.zeros_like(everywhere), everywhere)
+    weighed = [[sorted((w * a, w * b)) for a, b in pairs or ()] for (w, _), pairs in zip(terms, ends, strict=True)]
+    unit = math.lcm(constant.denominator, *(end.denominator for pairs in weighed for pair in pairs for end in pair))
+    largest = sum(max((abs(end) for pair in pairs for end in pair), default=Fraction(0)) for pairs in weighed)
+    kind = np.int64 if (largest + abs(constant)) * unit < 2**62 else object
+    low, high = np.zeros((), kind), np.zeros((), kind)
+    for (_, name), pairs in zip(terms, weighed, strict=True):
+        padded = [*pairs, *[[Fraction(0)] * 2] * (codecs[name.column].size - len(pairs))]
+        low = low + axes.lay([name.column], np.array([int(a * unit) for a, _ in padded], kind))
+        high = high + axes.lay([name.column], np.array([int(b * unit) for _, b in padded], kind))
+    bound = int(constant * unit)
+    sure, possible = _range_against(low, high, operator, bound)
+    return _truth(everywhere & sure, everywhere & possible)
+
+
+def _range_against(
+    low: NDArray[Any], high: NDArray[Any], operator: Operator, bound: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether every number, and whether any number, of a range compares so with a bound."""
+    found: tuple[object, object]
+    match operator:
+        case Operator.LESS:
+            found = high < bound, low < bound
+        case Operator.AT_MOST:
+            found = high <= bound, low <= bound
+        case Operator.MORE:
+            found = low > bound, high > bound
+        case Operator.AT_LEAST:
+            found = low >= bound, high >= bound
+        case _:
+            inside, single = (low <= bound) & (high >= bound), (low == bound) & (high == bound)
+            found = (single, inside) if operator is Operator.EQUAL else (~inside.astype(bool), ~single.astype(bool))
+    return np.asarray(found[0], np.bool_), np.asarray(found[1], np.bool_)
 
 
 def _paired(here: Codec, operator: Operator, there: Codec) -> Truth:

@@ -25,7 +25,8 @@ from understudy.schema.lattice import MICROSECOND
 VERSION = 1
 LEARN = "learn"
 
-FILE_KEYS = ("version", "unit", "rows", "columns", "impossible")
+FILE_KEYS = ("version", "unit", "rows", "columns", "impossible", "rules", "broken")
+RULE_KEYS = ("name", "always", "impossible", "columns", "allowed", "from", "to", "map", "learned")
 UNIT_KEYS = ("id", "max_rows")
 COMMON_KEYS = ("type", "role", "nullable", "missing", "use", "learned", "dtype", "note")
 _LATTICE_KEYS = ("min", "max", "bounds", "bins", "outside")

@@ -8,6 +8,8 @@ from typing import Any
 
 from understudy.schema.column import Boolean, Categorical, Column, Lattice
 from understudy.schema.lattice import EPOCH_MOMENT, Datetime, Integer, Real, Time
+from understudy.schema.rule import Broken
+from understudy.schema.rulebook import rule_to_plain
 from understudy.schema.schema import Schema
 from understudy.schema.words import LEARN, TYPES, VERSION, equal_bins, fraction_text, span_text
 
@@ -29,6 +31,10 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     plain["columns"] = [{"name": column.name, **column_to_dict(column)} for column in schema.columns]
     if schema.impossible:
         plain["impossible"] = [str(predicate) for predicate in schema.impossible]
+    if schema.rules:
+        plain["rules"] = [rule_to_plain(rule) for rule in schema.rules]
+    if schema.broken is not Broken.KEEP:
+        plain["broken"] = str(schema.broken)
     return plain
 
 

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import TableError
-from understudy.schema import Categorical, Codec, Column, Lattice, Schema, codec_of
+from understudy.schema import Broken, Categorical, Codec, Column, Lattice, Schema, codec_of
 from understudy.tables.ballot import CANDIDATES, vote
+from understudy.tables.breach import broken_count, held
 from understudy.tables.counting import Clique, Tally, sparse
 from understudy.tables.expression import code, index, label
 from understudy.tables.grid import WholeGrid
@@ -53,7 +54,45 @@ class Rows:
 
     @cached_property
     def relation(self) -> str:
-        """The relation that holds them."""
+        """The relation that holds them; rows that break a rule are in it as the schema says."""
+        schema, engine = self._schema, self.source.engine
+        if schema.broken is Broken.KEEP or not schema.breaches:
+            return self.bounded
+        columns, unit = self._width, "unit" if self.unit.id is not None else None
+        renamed = f"x{len(self.source.names)}"  # so that the id travels with the cells
+        base = (
+            self.bounded if unit is None else f"(SELECT {', '.join(columns)}, {unit} AS {renamed} FROM {self.bounded})"
+        )
+        width = columns if unit is None else [*columns, renamed]
+        query = held(Layers(), schema, self._described, engine.listing, width=width, relation=base)
+        back = "" if unit is None else f", {renamed} AS {unit}"
+        query = f"SELECT {', '.join(columns)}{back} FROM ({query})"
+        engine.run(f"CREATE TEMP VIEW held AS {query}", doing="reading rows by the rules")
+        return "held"
+
+    @cached_property
+    def broken(self) -> int:
+        """How many of the bounded rows break a rule."""
+        if not self._schema.breaches:
+            return 0
+        query = broken_count(Layers(), self._schema, self._described, self.source.engine.listing, relation=self.bounded)
+        return int(self.source.engine.run(query, doing="counting rows by the rules")[0][0])
+
+    @property
+    def _width(self) -> list[str]:
+        """The cells that rows have, by name."""
+        kept = {column.name for column in self._schema.columns}
+        names = self.source.names
+        return [f"x{i}" for i, name in enumerate(names) if self.unit.id is None or name in kept]
+
+    @property
+    def _described(self) -> dict[str, Stored]:
+        """Where the columns that take part in a release are."""
+        return {name: self.source.stored(name) for name in self._schema}
+
+    @cached_property
+    def bounded(self) -> str:
+        """The relation that holds the rows of every unit, as many as each may have."""
         source, unit = self.source, self.unit
         if unit.id is None:
             return source.relation
@@ -104,6 +143,10 @@ class Table:
     def rows(self) -> int:
         """Number of rows, after every unit is bounded."""
         return self._rows.count
+
+    def broken(self) -> int:
+        """Number of rows that break a rule of the schema, after every unit is bounded."""
+        return self._rows.broken
 
     def units(self) -> int:
         """Number of units that have a row."""

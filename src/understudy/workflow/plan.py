@@ -22,7 +22,7 @@ from understudy.measurements import Clique, Measurements
 from understudy.schema import Categorical, Column, Schema, Undeclared, load_schema
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.workflow.forecast import Forecast, forecast
-from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_early
+from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_dropping, refuse_early
 
 _STEPS = (10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82)
 """The values of ε that are tried, in tenths, within each power of ten: each a fifth above the last."""
@@ -126,6 +126,7 @@ def plan(
     filter = filter_for(budget, described, method, Currency(currency) if currency else None)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(Neighbours(neighbours))
+    refuse_dropping(described, Neighbours(neighbours))
     known_rows = rows if rows is not None else described.rows
     custody = rehearse(
         described, filter, epsilon=budget.epsilon, neighbours=Neighbours(neighbours), people=known_rows or 0

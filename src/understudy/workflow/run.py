@@ -24,9 +24,10 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window, check_epsilon, needs_delta
 from understudy.errors import Refused
 from understudy.measurements import Measurements
+from understudy.models.witness import refuse_contradictions
 from understudy.releases import Guarantee, Release, Statement, Step
 from understudy.releases.frames import KINDS
-from understudy.schema import Schema, load_schema, schema_to_dict
+from understudy.schema import Broken, Schema, load_schema, schema_to_dict
 from understudy.schema.declaration import declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.base import Workload
@@ -93,6 +94,7 @@ def synthesize(
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     source = open_source(data)
     described = without_notes(schema_for(source, schema))
+    refuse_dropping(described, relation)
     filter = filter_for(budget, described, method, Currency(currency) if currency else None)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
@@ -171,6 +173,7 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: F
     """Everything that can be known to fail fails here, before anything is spent."""
     if len(schema) == 0:
         raise Refused(
+    refuse_contradictions(schema)
             "No column is left to release: all are identifiers, text or left out. Change the schema. Nothing was spent"
         )
     if needs_delta(schema) and filter.delta <= 0:
@@ -181,6 +184,15 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: F
     if needs_delta(schema) or method.needs_delta:
         check_epsilon(epsilon, filter.currency)
     method.check(schema, delta=filter.delta)
+def refuse_dropping(schema: Schema, neighbours: Neighbours) -> None:
+    """Under replace the number of rows is exact, and rows that are left out would show in it."""
+    if neighbours is Neighbours.REPLACE and schema.broken is Broken.DROP and schema.breaches:
+        raise Refused(
+            "broken: drop changes the number of rows, which the replace relation makes public."
+            " Choose missing or keep, or protect by add_remove. Nothing was spent"
+        )
+
+
 
 
 def _without_rows(
@@ -195,6 +207,7 @@ def _without_rows(
     if not described.closed:
         name = next(n for n in described if not described[n].closed)
         raise Refused(
+    refuse_contradictions(described)
             f"{name}: {method.name} reads no rows, so the schema must declare this column's domain. Nothing was spent"
         )
     method.check(described, delta=Fraction(0))

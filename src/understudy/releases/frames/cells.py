@@ -13,7 +13,21 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
-from understudy.schema import Boolean, Categorical, Column, Datetime, Integer, Lattice, Real, Schema, Time
+from understudy.models.settling import settled
+from understudy.models.witness import find_row
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Codec,
+    Column,
+    Datetime,
+    Decoded,
+    Integer,
+    Lattice,
+    Real,
+    Schema,
+    Time,
+)
 from understudy.schema.codec import EMPTY, OTHER, SPELLED
 from understudy.schema.column import LATTICE_LIMIT
 from understudy.schema.spread import Spread
@@ -71,12 +85,28 @@ def decode(
     for batch in (codes,) if isinstance(codes, Mapping) else codes:
         rows = len(next(iter(batch.values()))) if batch else 0
         for start in range(0, max(rows, 1), CHUNK):
-            chunk = {
-                name: cells_of(schema, name, batch[name][start : start + CHUNK], rng, inside.get(name)) for name in schema
-            }
-            for name, index in (pins or {}).items():
-                chunk[name] = replace(chunk[name], index=np.full(len(chunk[name]), index, np.int64))
-            yield chunk
+            part = {name: batch[name][start : start + CHUNK] for name in schema}
+            chunk = _settled(schema, part, rng, pins, inside)
+            yield {name: _cells(schema.codecs[name], decoded) for name, decoded in chunk.items()}
+
+
+def _settled(schema: Schema, codes: Codes, rng: Generator, pins: Pins | None, spreads: Spreads) -> dict[str, Decoded]:
+    """Values for codes, such that every rule of the schema is kept."""
+    codecs = schema.codecs
+    chunk = {name: codecs[name].decode(codes[name], rng, spreads.get(name)) for name in schema}
+    for name, index in (pins or {}).items():
+        chunk[name] = replace(chunk[name], index=np.full(len(chunk[name].index), index, np.int64))
+    if not schema.forbidden:
+        return chunk
+    return settled(
+        schema,
+        codes,
+        chunk,
+        rng,
+        redraw=lambda name, here: codecs[name].decode(codes[name][here], rng, spreads.get(name)).index,
+        pinned=set(pins or ()),
+        witness=(lambda: find_row(schema)) if pins is None else (lambda: None),
+    )
 
 
 def decode_all(
@@ -104,7 +134,10 @@ def cells_of(
 ) -> Cells:
     """The cells of one column; inside a bin they lie as `spread` says."""
     codec = schema.codecs[name]
-    decoded = codec.decode(codes, rng, spread)
+    return _cells(codec, codec.decode(codes, rng, spread))
+
+
+def _cells(codec: Codec, decoded: Decoded) -> Cells:
     index, state, column = decoded.index, decoded.state, codec.column
     spelled = np.where(state >= SPELLED, state - SPELLED + 1, 0).astype(np.uint8)
     null = state == EMPTY

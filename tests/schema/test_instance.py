@@ -1,0 +1,52 @@
+"""Predicates on decoded rows: the same answers as one row of Python values at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from understudy.schema import Decoded, Integer, codec_of, holds, parse_predicate, true_rows
+from understudy.schema.instance import weighed
+from understudy.schema.predicate import And, IfThen, Not, Or
+
+from .test_truth import CODECS, contents, lists, pair_tests, single_tests, sums
+
+
+def decoded(rows):
+    """Rows of Python values as `decode` would give them."""
+    found = {}
+    for name in rows[0]:
+        places = [CODECS[name].locate(row[name]) for row in rows]
+        found[name] = Decoded(
+            np.array([index for index, _ in places], np.int64), np.array([state for _, state in places], np.uint8)
+        )
+    return found
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.recursive(
+        st.one_of(single_tests(), pair_tests(), sums(), lists()),
+        lambda part: st.one_of(
+            st.builds(Not, part), st.builds(And, part, part), st.builds(Or, part, part), st.builds(IfThen, part, part)
+        ),
+        max_leaves=3,
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_many_rows_are_judged_as_each_is(predicate, random):
+    values = {name: [v for cell in contents(name) for v in cell] for name in predicate.columns}
+    rows = [{name: random.choice(values[name]) for name in values} for _ in range(30)]
+    right = [holds(predicate, row, CODECS) for row in rows]
+    assert true_rows(predicate, CODECS, decoded(rows)).tolist() == right
+
+
+def test_sums_of_large_numbers_never_wrap():
+    columns = [Integer(name=name, min=0, max=2**61, bins=(0, 2**61 + 1)) for name in ("a", "b", "c", "total")]
+    codecs = {column.name: codec_of(column) for column in columns}
+    large = Decoded(np.array([2**61]), np.zeros(1, np.uint8))
+    rows = {"a": large, "b": large, "c": large, "total": Decoded(np.array([2**61 - 2**61]), np.zeros(1, np.uint8))}
+    predicate = parse_predicate("4 * a + 4 * b = total")
+    assert not true_rows(predicate, codecs, rows).any()
+    assert weighed(predicate.terms, predicate.constant, codecs, rows)[0].tolist() == [2**64]

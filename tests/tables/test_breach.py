@@ -1,0 +1,155 @@
+"""Rows that break a rule are found by SQL as they are one by one, and are handled as the schema says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.schema import test_truth as small
+
+from understudy.schema import (
+    Broken,
+    Identifier,
+    Never,
+    Schema,
+    Unit,
+    holds,
+    parse_schema,
+)
+from understudy.schema.predicate import And, IfThen, Not, Or
+from understudy.tables import Table, open_table
+
+COLUMNS = tuple(small.COLUMNS.values())
+RAW = {
+    "age": ["0", "3", "7", "99", "-4", "", "old"],
+    "dose": ["0", "1.5", "4", "-7", "2.26", "", "x"],
+    "sex": ["F", "M", "else", "d", ""],
+    "partner": ["M", "F", "none", "NA", "", "q"],
+    "grade": ["low", "mid", "high", "", "none"],
+    "goal": ["low", "mid", "high"],
+    "married": ["yes", "no", "", "perhaps"],
+    "start": ["2020-01-01", "2020-01-03", "2020-01-06", "1999-01-01", "", "soon"],
+    "end": ["2020-01-01", "2020-01-03 12:00", "2020-01-06", "2020-01-02 13:00"],
+}
+rows = st.lists(
+    st.fixed_dictionaries({name: st.sampled_from(cells) for name, cells in RAW.items()}), min_size=1, max_size=12
+)
+predicates = st.recursive(
+    st.one_of(small.single_tests(), small.pair_tests(), small.sums(), small.lists()),
+    lambda part: st.one_of(
+        st.builds(Not, part), st.builds(And, part, part), st.builds(Or, part, part), st.builds(IfThen, part, part)
+    ),
+    max_leaves=3,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows, predicates)
+def test_sql_finds_the_rows_that_a_loop_finds(rows, predicate):
+    schema = Schema(columns=COLUMNS, rules=(Never(predicate=predicate),), broken=Broken.DROP)
+    right = [holds(predicate, row, small.CODECS) for row in rows]
+    table = Table(open_table(pl.DataFrame(rows, schema=dict.fromkeys(RAW, pl.String))), schema)
+    assert table.broken() == sum(right)
+    assert table.rows() == len(rows) - sum(right)
+
+
+STAYS = parse_schema("""
+columns:
+  arrived: {type: integer, min: 0, max: 9}
+  left: {type: integer, min: 0, max: 9}
+  ward: {type: categorical, values: [a, b]}
+rules: [arrived <= left]
+""")
+PEOPLE = pl.DataFrame({"arrived": [1, 5, None, 9], "left": [2, 4, 3, 9], "ward": ["a", "b", "a", "b"]})
+
+
+def counts(broken: Broken, frame=PEOPLE) -> list[list[int]]:
+    table = Table(open_table(frame), replace(STAYS, broken=broken))
+    return [found.tolist() for found in table.counts([("arrived",), ("ward",), ()])]
+
+
+def test_rows_are_kept_dropped_or_emptied():
+    assert counts(Broken.KEEP) == [[0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1], [2, 2, 0], 4]
+    assert counts(Broken.DROP) == [[0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1], [2, 1, 0], 3]
+    assert counts(Broken.MISSING) == [[0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2], [2, 2, 0], 4]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "csv", "parquet"])
+def test_every_container_is_read_alike(kind, tmp_path):
+    frame: object = PEOPLE
+    if kind == "pandas":
+        frame = PEOPLE.to_pandas()
+    elif kind == "pyarrow":
+        frame = PEOPLE.to_arrow()
+    else:
+        frame = tmp_path / f"people.{kind}"
+        (PEOPLE.write_csv if kind == "csv" else PEOPLE.write_parquet)(frame)
+    assert counts(Broken.DROP, frame) == counts(Broken.DROP)
+    assert counts(Broken.MISSING, frame) == counts(Broken.MISSING)
+
+
+def test_units_are_bounded_first_so_one_unit_breaks_at_most_its_rows():
+    """A patient with a hundred broken rows moves the count of broken rows by no more than max_rows."""
+    schema = replace(
+        STAYS,
+        columns=(Identifier(name="who"), *STAYS.columns),
+        unit=Unit(id="who", max_rows=3),
+        broken=Broken.DROP,
+    )
+    one = PEOPLE.with_columns(who=pl.lit("p"))
+    many = pl.concat([one.filter(pl.col("arrived") == 5)] * 100 + [one.with_columns(who=pl.lit("q"))])
+    table = Table(open_table(many), schema)
+    assert 3 <= table.broken() <= 4
+    assert table.rows() == 6 - table.broken()
+    assert table.units() == 1
+
+
+def test_what_is_left_to_learn_does_not_stop_a_rule():
+    """Bounds and lists are not known yet; values are compared as they stand, and a type that is not known says nothing."""
+    schema = parse_schema("""
+columns:
+  arrived: {type: integer, bounds: learn}
+  left: {type: integer, bounds: learn}
+  ward: {type: categorical, values: learn}
+rules: [arrived <= left, "if ward = 'b' then left > 5"]
+broken: drop
+""")
+    assert Table(open_table(PEOPLE), schema).rows() == 3
+    assert (
+        Table(
+            open_table(PEOPLE), parse_schema("columns: {arrived: , left: }\nrules: [arrived <= left]\nbroken: drop")
+        ).rows()
+        == 4
+    )
+
+
+def test_numbers_that_outgrow_the_database_break_nothing():
+    schema = parse_schema(f"""
+columns: {{a: {{type: real, min: 0, max: 4}}, b: {{type: real, min: 0, max: 4}}}}
+rules: [a < 1/{10**38 + 1} * b]
+broken: drop
+""")
+    assert Table(open_table(pa.table({"a": [1.0, 3.0], "b": [2.0, 2.0]})), schema).rows() == 2
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=6),
+    st.tuples(st.integers(0, 2), st.integers(0, 2)),
+)
+def test_one_row_more_changes_what_is_left_by_one_row_at_most(rows, extra):
+    """Dropping and emptying judge each row alone: brute force over small tables."""
+    schema = parse_schema(
+        "columns: {a: {type: integer, min: 0, max: 2}, b: {type: integer, min: 0, max: 2}}\nrules: [a <= b]"
+    )
+    for broken in Broken:
+        tables = []
+        for listed in (rows, [*rows, extra]):
+            frame = pl.DataFrame(listed, schema={"a": pl.Int64, "b": pl.Int64}, orient="row")
+            tables.append(Table(open_table(frame), replace(schema, broken=broken)).counts([("a", "b")])[0])
+        assert np.abs(tables[1] - tables[0]).sum() == (0 if broken is Broken.DROP and extra[0] > extra[1] else 1)
