@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format capture bench docs studio clean
+.PHONY: help demo test test-slow check format capture compare bench docs studio clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -45,6 +45,9 @@ format: $(VENV)/.ready ## Rewrite files in the house format
 
 capture: $(VENV)/.core ## Draw the picture in the README again, from a real run
 	@$(BIN)/python scripts/capture.py docs/images/demo.svg
+
+compare: $(VENV)/.core ## Run every synthesizer on the demo's survey; numbers, plot and table of docs/comparison.md
+	@$(BIN)/python scripts/compare.py
 
 bench: $(VENV)/.ready ## Run the benchmarks; they print ratios against peers and physical limits
 	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done

@@ -101,3 +101,15 @@ def test_an_option_may_be_called_like_a_parameter():
 @given(st.fractions(min_value=0, max_value=1).filter(lambda f: 0 < f < 1))
 def test_parts_of_the_budget_stay_exact(part):
     assert make("aim", selection=written(part)) == replace(AIM(), selection=part)
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "synthesizers").glob("*.md")), ids=lambda page: page.stem)
+def test_every_page_answers_what_a_reader_asks(page):
+    """How it is run, what it looks like, when to use it, what it costs, what can be set."""
+    text = page.read_text()
+    assert f"--synthesizer {page.stem}" in text
+    assert "```mermaid" in text or "](../images/" in text
+    assert "\n## When" in text
+    assert "\n## What it costs" in text
+    assert "| option | default |" in text
+    assert SYNTHESIZERS[page.stem].about.paper.split(",")[0] in text

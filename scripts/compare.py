@@ -1,0 +1,237 @@
+"""Every synthesizer on the demo's survey: the numbers, the plot and the table of docs/comparison.md.
+
+    python scripts/compare.py            run them all, then write the numbers, the plot and the page's table
+    python scripts/compare.py --redraw   write the plot and the table again from the numbers there are
+
+Distances are means of total variation over all columns, pairs and triples. Seconds are processor seconds of one core, from file to
+synthetic rows. The real rows are counted exactly: the survey is public, so this look at it harms nobody.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from html import escape
+from itertools import combinations
+from math import log10
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NUMBERS, PICTURE, PAGE = (
+    ROOT / "docs" / name for name in ("comparison.json", "images/comparison.svg", "comparison.md")
+)
+
+EPSILONS = ("0.1", "1", "10")
+BINS = (0, 1, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000, 16_000_000, 60_000_001)
+"""Of the time for affairs, in millionths: none, up to ½, 1, 2, 4, 8, 16, and more. Declared, so that nothing has to be learned."""
+
+ORDERS = ("columns", "pairs", "triples")
+MARKS = re.compile(r"(?<=<!-- table -->\n).*?(?=<!-- end -->)", re.DOTALL)
+COLOURS = {"columns": "#56B4E9", "pairs": "#0072B2", "triples": "#D55E00", "seconds": "#444444"}
+"""Of Okabe and Ito: told apart with any kind of colour vision. Shapes differ too."""
+
+
+def main() -> int:
+    """Run or read, then write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--redraw", action="store_true", help="from the numbers there are")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", nargs="*", help="names of synthesizers; the other numbers stay")
+    asked = parser.parse_args()
+    found = json.loads(NUMBERS.read_text()) if NUMBERS.exists() and (asked.redraw or asked.only) else {}
+    if not asked.redraw:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        found = {**found, **measured(asked.runs, asked.only)}
+        NUMBERS.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    PICTURE.write_text(picture(found))
+    PAGE.write_text(MARKS.sub(lambda _: table(found), PAGE.read_text()))
+    return 0
+
+
+# Numbers
+
+
+def measured(runs: int, only: Sequence[str] | None) -> dict[str, object]:
+    """For every synthesizer and ε the mean distances and seconds of some runs, or why it was refused."""
+    from understudy.cli.demo import questionnaire, write_survey
+    from understudy.schema import Real
+    from understudy.synthesizers import SYNTHESIZERS
+    from understudy.tables import Table, open_table
+    from understudy.workflow.describe import describe
+
+    results: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        survey = Path(folder, "survey.csv")
+        write_survey(survey)
+        schema = questionnaire(describe(survey))
+        affairs = schema["affairs"]
+        assert isinstance(affairs, Real)
+        schema = schema.with_column(replace(affairs, max=Fraction(60), bins=BINS))
+        table = Table(open_table(survey), schema)
+        cliques = [c for order in (1, 2, 3) for c in combinations(schema, order)]
+        truth = dict(zip(cliques, table.counts(cliques), strict=True))
+        for name in only or SYNTHESIZERS:
+            results[name] = {
+                epsilon: _mean([_one(survey, schema, truth, name, epsilon, folder) for _ in range(runs)])
+                for epsilon in EPSILONS
+            }
+            print(name, json.dumps(results[name]), file=sys.stderr, flush=True)
+    return results
+
+
+def _one(survey: Path, schema: object, truth: dict, name: str, epsilon: str, folder: str) -> dict[str, float] | str:
+    import numpy as np
+
+    from understudy.errors import Refused
+    from understudy.models import default_rows
+    from understudy.utility.marginals import distance
+    from understudy.workflow.run import synthesize
+
+    began = time.process_time()
+    try:
+        release = synthesize(
+            survey, schema, epsilon=epsilon, synthesizer=name, ledger=Path(folder, "survey.ledger"), dataset="survey"
+        )
+    except Refused:
+        return "refused"
+    rows = max(1, default_rows(release.model))
+    codes = release.model.sample(rows, np.random.default_rng())
+    seconds = time.process_time() - began
+    gaps: dict[int, list[float]] = {1: [], 2: [], 3: []}
+    for clique, exact in truth.items():
+        cells = np.ravel_multi_index([codes[c].astype(np.int64) for c in clique], exact.shape)
+        drawn = np.bincount(cells, minlength=exact.size).reshape(exact.shape)
+        gaps[len(clique)].append(distance(exact, drawn))
+    means = {order: sum(found) / len(found) for order, found in zip(ORDERS, gaps.values(), strict=True)}
+    return {**means, "seconds": seconds}
+
+
+def _mean(runs: list[dict[str, float] | str]) -> dict[str, float] | str:
+    if "refused" in runs:
+        return "refused"
+    return {key: round(sum(run[key] for run in runs) / len(runs), 5) for key in runs[0]}  # type: ignore[index, union-attr]
+
+
+# The page
+
+
+def ranked(found: dict) -> list[str]:
+    """Those that ran, closest on pairs at ε = 1 first; then those that were refused."""
+    ran = sorted((name for name in found if found[name]["1"] != "refused"), key=lambda name: found[name]["1"]["pairs"])
+    return [*ran, *(name for name in found if name not in ran)]
+
+
+def table(found: dict) -> str:
+    """Distances of pairs and triples at each ε, and seconds at ε = 1."""
+    head = ["", *(f"ε = {e}" for e in EPSILONS), "seconds"]
+    lines = [f"| {' | '.join(head)} |", "|---|---|---|---|---|"]
+    for name in ranked(found):
+        page = ROOT / "docs" / "synthesizers" / f"{name}.md"
+        label = f"[`{name}`](synthesizers/{name}.md)" if page.exists() else f"[`{name}`](synthesizers.md#{name})"
+        cells = []
+        for epsilon in EPSILONS:
+            run = found[name][epsilon]
+            cells.append(run if isinstance(run, str) else " / ".join(f"{run[o]:.3f}".lstrip("0") for o in ORDERS))
+        run = found[name]["1"]
+        cells.append("" if isinstance(run, str) else f"{run['seconds']:.1f}")
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+# The plot: a row for each algorithm, a panel for each ε, one for seconds
+
+LEFT, TOP, ROW, WIDE, GAP, BELOW = 128, 74, 24, 186, 34, 34
+DISTANCES, SECONDS = (0.0005, 1.0), (0.02, 20.0)
+
+
+def picture(found: dict) -> str:
+    """The whole plot as SVG that fetches nothing."""
+    names = [name for name in ranked(found) if found[name]["1"] != "refused"]
+    tall, panels = ROW * len(names), [*EPSILONS, "seconds"]
+    width, height = LEFT + len(panels) * (WIDE + GAP), TOP + tall + BELOW
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'font-family="system-ui, sans-serif" font-size="12" fill="#222" role="img" aria-labelledby="what">',
+        '<title id="what">Distance from the real survey of each synthesizer\'s rows at three budgets, and its seconds</title>',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        _text(
+            8,
+            20,
+            "How far synthetic rows are from the real survey (mean total variation distance; left is better)",
+            weight=600,
+            size=14,
+        ),
+    ]
+    for i, name in enumerate(names):
+        y = TOP + ROW * i
+        if i % 2 == 0:
+            parts.append(f'<rect x="0" y="{y}" width="{width}" height="{ROW}" fill="#f5f5f5"/>')
+        parts.append(_text(LEFT - 14, y + 16, name, anchor="end"))
+    for p, panel in enumerate(panels):
+        x = LEFT + p * (WIDE + GAP)
+        low, high = SECONDS if panel == "seconds" else DISTANCES
+        title = "processor seconds at ε = 1" if panel == "seconds" else f"ε = {panel}"
+        parts.append(_text(x + WIDE / 2, 44, title, anchor="middle", weight=600))
+        for tick in (0.1, 1.0, 10.0) if panel == "seconds" else (0.01, 0.1, 1.0):
+            at = _along(tick, low, high, x)
+            parts.append(
+                f'<line x1="{at:.1f}" y1="{TOP}" x2="{at:.1f}" y2="{TOP + tall}" stroke="#bbb" stroke-width="0.7"/>'
+            )
+            parts.append(_text(at, TOP + tall + 16, f"{tick:g}", anchor="middle"))
+        for i, name in enumerate(names):
+            run = found[name]["1" if panel == "seconds" else panel]
+            y = TOP + ROW * i + ROW / 2
+            kinds = ("seconds",) if panel == "seconds" else ORDERS
+            places = [_along(run[kind], low, high, x) for kind in kinds]
+            if len(places) > 1:
+                parts.append(f'<line x1="{places[0]:.1f}" y1="{y}" x2="{places[-1]:.1f}" y2="{y}" stroke="#999"/>')
+            parts += [_mark(kind, at, y) for kind, at in zip(kinds, places, strict=True)]
+            if i == 0 and panel == EPSILONS[0]:
+                parts += _legend(kinds, x)
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def _along(value: float, low: float, high: float, x: float) -> float:
+    """Where a value lies on a panel with a logarithmic axis."""
+    return x + WIDE * (log10(min(max(value, low), high)) - log10(low)) / (log10(high) - log10(low))
+
+
+def _mark(kind: str, x: float, y: float) -> str:
+    """A disc for columns, a square for pairs, a triangle for triples, a bar's end for seconds."""
+    colour = COLOURS[kind]
+    if kind == "pairs":
+        return f'<rect x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9" fill="{colour}"/>'
+    if kind == "triples":
+        return f'<path d="M{x:.1f} {y - 6:.1f}l6 10.5h-12z" fill="{colour}"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.8" fill="{colour}"/>'
+
+
+def _legend(kinds: Sequence[str], x: float) -> list[str]:
+    """The marks' names, above the first panel."""
+    parts, at = [], x
+    for kind in kinds:
+        parts += [_mark(kind, at + 5, 60), _text(at + 14, 64, kind)]
+        at += 26 + 7 * len(kind)
+    return parts
+
+
+def _text(
+    x: float, y: float, words: str, *, anchor: str = "start", weight: int = 400, size: int = 12, colour: str = "#222"
+) -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}" font-size="{size}" fill="{colour}">'
+        f"{escape(words)}</text>"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
