@@ -69,11 +69,12 @@ class Meaning:
         added = right - 50
         words = f"100 guesses about one person: a coin gets 50 right, this release lets {added} more be right"
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 290 130" role="img" aria-label="{words}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 290 138" role="img" aria-label="{words}" '
             'font-family="sans-serif" font-size="10" fill="#1f2933">'
             '<text x="6" y="16">100 guesses whether one person is in the table</text>'
             f"{''.join(dots)}"
-            f'<text x="6" y="118">grey: right by chance (50) · orange: right through this release ({added} at most)</text></svg>'
+            f'<text x="6" y="116">grey: right by chance, 50</text>'
+            f'<text x="6" y="130">orange: right through this release, at most {added}</text></svg>'
         )
 
     _repr_svg_ = to_svg

@@ -1,0 +1,206 @@
+"""The report's figures, as SVG written by hand: nothing to load, nothing to run, they print, and a screen reader reads their titles.
+
+A plotting library would bring a megabyte of script for bars and squares. Colours are from Okabe and Ito's colour-blind safe set, and
+nothing is told by colour alone: real rows are filled bars, synthetic ones are dark marks on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import pairwise
+from math import log10
+
+import numpy as np
+from numpy.typing import NDArray
+
+REAL, SYNTHETIC, INK, FAINT = "#b8c1cc", "#0072b2", "#1f2933", "#e4e7eb"
+
+WIDE, HIGH = 340, 150
+"""The size of a column's chart."""
+
+MANY = 40
+"""Codes beyond which neighbours are drawn together."""
+
+Shares = NDArray[np.float64]
+
+
+def column_chart(name: str, labels: Sequence[str], synthetic: Shares, real: Shares | None = None) -> str:
+    """One column: how often each value occurs, synthetic marks over real bars, or synthetic bars alone.
+
+    >>> drawn = column_chart("<sex>", ["F", "M"], np.array([0.4, 0.6]), np.array([0.5, 0.5]))
+    >>> drawn.count("<rect"), drawn.count("<line"), "&lt;sex&gt;" in drawn
+    (2, 4, True)
+    """
+    words, stacked = _gathered(labels, synthetic, real)
+    made, true = stacked[0], stacked[1] if real is not None else None
+    top = max(float(max(made.max(initial=0.0), 0.0 if true is None else true.max(initial=0.0))), 1e-9)
+    left, bottom, room = 8, HIGH - 24, HIGH - 40
+    pitch = (WIDE - 2 * left) / max(len(words), 1)
+    width = max(pitch * 0.8, 1.0)
+    parts = [f'<line x1="{left}" y1="{bottom}" x2="{WIDE - left}" y2="{bottom}" stroke="{FAINT}"/>']
+    for i, word in enumerate(words):
+        x = left + i * pitch + (pitch - width) / 2
+        tall = room * float(made[i] if true is None else true[i]) / top
+        said = f"{word}: {made[i]:.1%} synthetic" + ("" if true is None else f", {true[i]:.1%} real")
+        fill = SYNTHETIC if true is None else REAL
+        parts.append(
+            f'<rect x="{x:.1f}" y="{bottom - tall:.1f}" width="{width:.1f}" height="{max(tall, 0.4):.1f}" fill="{fill}">'
+            f"<title>{escape(said)}</title></rect>"
+        )
+        if true is not None:
+            y = bottom - room * float(made[i]) / top
+            parts.append(
+                f'<line x1="{x - 1:.1f}" y1="{y:.1f}" x2="{x + width + 1:.1f}" y2="{y:.1f}" stroke="{SYNTHETIC}" stroke-width="2.5"/>'
+            )
+    parts.append(
+        f'<line x1="{left}" y1="{bottom - room}" x2="{left + 4}" y2="{bottom - room}" stroke="{INK}"/>'
+        f'<text x="{left}" y="{bottom - room - 5}" font-size="10">{top:.0%}</text>'
+    )
+    parts += _ticks(words, left, pitch, bottom)
+    told = f"{name}: share of rows by value" + ("" if real is None else ", real and synthetic")
+    return _svg(WIDE, HIGH, told, parts)
+
+
+def matrix(
+    names: Sequence[str],
+    below: Mapping[tuple[str, str], float],
+    above: Mapping[tuple[str, str], float] | None = None,
+    *,
+    title: str,
+    end: float | None = None,
+) -> str:
+    """A square of pairs: one measure below the diagonal, another above it; darker is more.
+
+    >>> matrix(["a", "b"], {("a", "b"): 0.5}, title="distance").count("<rect")
+    1
+    """
+    size = max(4, min(34, 640 // max(len(names), 1)))
+    written = size >= 26
+    label = 9 * min(max((len(n) for n in names), default=0), 16) if size >= 10 else 10
+    place = {name: i for i, name in enumerate(names)}
+    top = end or max([*below.values(), *(above or {}).values(), 1e-9])
+    parts = []
+    for values, lower in ((below, True), (above or {}, False)):
+        for (a, b), value in values.items():
+            i, j = sorted((place[a], place[b]))
+            row, column = (j, i) if lower else (i, j)
+            x, y = label + column * size, 6 + row * size
+            fill, ink = _shade(value / top)
+            parts.append(
+                f'<rect x="{x}" y="{y}" width="{size - 1}" height="{size - 1}" fill="{fill}">'
+                f"<title>{escape(f'{a} × {b}: {value:.3f}')}</title></rect>"
+            )
+            if written:
+                parts.append(
+                    f'<text x="{x + size / 2:.0f}" y="{y + size / 2 + 3:.0f}" font-size="9" text-anchor="middle" fill="{ink}" '
+                    f'pointer-events="none">{_short(value)}</text>'
+                )
+    if size >= 10:
+        for name, i in place.items():
+            middle = 6 + i * size + size / 2 + 3
+            parts.append(f'<text x="{label - 4}" y="{middle:.0f}" font-size="10" text-anchor="end">{_cut(name)}</text>')
+            across = label + i * size + size / 2
+            low = 12 + len(names) * size
+            parts.append(
+                f'<text x="{across:.0f}" y="{low}" font-size="10" text-anchor="end" transform="rotate(-50 {across:.0f} {low})">{_cut(name)}</text>'
+            )
+    return _svg(label + len(names) * size + 8, 20 + len(names) * size + label, title, parts)
+
+
+def scatter(points: Sequence[tuple[str, float, float]], *, x: str, y: str, title: str) -> str:
+    """Releases by two measures, each point with its name; both lower is better, so the good corner is bottom left.
+
+    >>> scatter([("a", 0.1, 0.2), ("b", 0.3, 0.1)], x="error", y="risk", title="trade-off").count("<circle")
+    2
+    """
+    left, top, wide, high = 60, 16, 420, 260
+    far_x = 1.15 * max((p[1] for p in points), default=0) or 1.0
+    far_y = 1.15 * max((p[2] for p in points), default=0) or 1.0
+    parts = [
+        f'<line x1="{left}" y1="{top + high}" x2="{left + wide}" y2="{top + high}" stroke="{INK}"/>',
+        f'<line x1="{left}" y1="{top}" x2="{left}" y2="{top + high}" stroke="{INK}"/>',
+        f'<text x="{left + wide / 2}" y="{top + high + 34}" font-size="12" text-anchor="middle">{escape(x)} (lower is better)</text>',
+        f'<text x="14" y="{top + high / 2}" font-size="12" text-anchor="middle" transform="rotate(-90 14 {top + high / 2})">'
+        f"{escape(y)} (lower is better)</text>",
+    ]
+    for share in (0.0, 0.5, 1.0):
+        parts.append(
+            f'<text x="{left + wide * share:.0f}" y="{top + high + 16}" font-size="10" text-anchor="middle">{far_x * share:.3g}</text>'
+            f'<text x="{left - 6}" y="{top + high * (1 - share) + 4:.0f}" font-size="10" text-anchor="end">{far_y * share:.3g}</text>'
+        )
+    for name, here, there in points:
+        px, py = left + wide * here / far_x, top + high * (1 - there / far_y)
+        said = escape(f"{name}: {here:.4g}, {there:.4g}")
+        parts.append(
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="6" fill="{SYNTHETIC}"><title>{said}</title></circle>'
+            f'<text x="{px + 10:.1f}" y="{py + 4:.1f}" font-size="12">{_cut(name, 24)}</text>'
+        )
+    return _svg(left + wide + 150, top + high + 44, title, parts)
+
+
+def scale_bar(value: float, best: float | None, worst: float | None, baseline: float | None) -> str:
+    """Where a number stands between the best and the worst it can be, with a tick at the baseline.
+
+    >>> scale_bar(0.5, 1.0, 0.0, 0.25).count("<line")
+    2
+    """
+    if best is None or worst is None or best == worst:
+        return ""
+    at = min(max((value - worst) / (best - worst), 0.0), 1.0)
+    parts = [
+        f'<line x1="2" y1="8" x2="118" y2="8" stroke="{FAINT}" stroke-width="6"/>',
+        f'<circle cx="{2 + 116 * at:.1f}" cy="8" r="5" fill="{SYNTHETIC}"/>',
+    ]
+    if baseline is not None:
+        tick = 2 + 116 * min(max((baseline - worst) / (best - worst), 0.0), 1.0)
+        parts.append(f'<line x1="{tick:.1f}" y1="2" x2="{tick:.1f}" y2="14" stroke="{INK}"/>')
+    return _svg(120, 16, f"{value:.4g}, worst {worst:g}, best {best:g}", parts)
+
+
+def _gathered(labels: Sequence[str], synthetic: Shares, real: Shares | None) -> tuple[list[str], Shares]:
+    """Codes as they are, or neighbours drawn together where there are many."""
+    both = np.stack([synthetic, synthetic if real is None else real]).astype(np.float64)
+    if len(labels) <= MANY:
+        return list(labels), both
+    cuts = np.linspace(0, len(labels), MANY + 1).astype(int)
+    words = [f"{labels[a]} … {labels[b - 1]}" for a, b in pairwise(cuts)]
+    return words, np.add.reduceat(both, cuts[:-1], axis=1)
+
+
+def _ticks(words: Sequence[str], left: float, pitch: float, bottom: float) -> list[str]:
+    """Labels below the bars, as many as there is room for."""
+    every = max(1, -(-len(words) * 46 // WIDE)) if words else 1
+    return [
+        f'<text x="{left + (i + 0.5) * pitch:.1f}" y="{bottom + 14}" font-size="10" text-anchor="middle">{_cut(words[i], 9)}</text>'
+        for i in range(0, len(words), every)
+    ]
+
+
+def _shade(share: float) -> tuple[str, str]:
+    """From pale to dark blue, and an ink that can be read on it."""
+    share = min(max(share, 0.0), 1.0)
+    pale, dark = (247, 249, 252), (0, 60, 120)
+    red, green, blue = (round(p + (d - p) * share) for p, d in zip(pale, dark, strict=True))
+    return f"#{red:02x}{green:02x}{blue:02x}", "#ffffff" if share > 0.55 else INK
+
+
+def _short(value: float) -> str:
+    return (
+        "0"
+        if value < 0.0005
+        else f"{value:.2f}".lstrip("0")
+        if value < 1
+        else f"{value:.{max(0, 1 - int(log10(value)))}f}"
+    )
+
+
+def _cut(text: str, most: int = 16) -> str:
+    return escape(text if len(text) <= most else f"{text[: most - 1]}…")
+
+
+def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" fill="{INK}">'
+        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
+    )

@@ -1,0 +1,60 @@
+"""The facts of a release in the fields of the Differential Privacy Deployments Registry (NIST and OpenDP, 2025; arXiv 2509.13509).
+
+What the owner alone knows (who, why, since when) is left open for them to fill in.
+"""
+
+from __future__ import annotations
+
+from understudy.accounting.cost import Currency
+from understudy.accounting.neighbours import Neighbours
+from understudy.findings import Fact
+from understudy.releases import Release
+
+_MEASURES = {
+    Currency.PURE: "pure differential privacy",
+    Currency.GDP: "Gaussian differential privacy, stated as (ε, δ)",
+    Currency.ZCDP: "zero-concentrated differential privacy, stated as (ε, δ)",
+}
+
+
+def registry(release: Release) -> dict[str, Fact]:
+    """What the registry asks of a deployment, as far as the release knows it.
+
+    >>> from understudy.models import ProductModel
+    >>> from understudy.releases import Guarantee
+    >>> from understudy.schema import Boolean, Schema
+    >>> schema = Schema(columns=(Boolean(name="smoker"),))
+    >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0))
+    >>> registry(release)["dp_flavor"]
+    'none: no data used'
+    """
+    promise, statement = release.guarantee, release.statement
+    private = promise.currency is not None
+    unit = promise.unit if promise.max_rows == 1 else f"{promise.unit}, at most {promise.max_rows} rows of each"
+    public: list[Fact] = list(promise.public)
+    learned: list[Fact] = list(promise.learned)
+    invariants: list[Fact] = list(promise.invariants)
+    return {
+        "deployment_name": statement.dataset,
+        "organization": None,
+        "purpose": None,
+        "data_product_type": "synthetic table",
+        "dp_flavor": _MEASURES[promise.currency] if promise.currency is not None else f"none: {promise.kind.value}",
+        "privacy_loss": {"epsilon": float(promise.epsilon), "delta": float(promise.delta)} if private else None,
+        "privacy_unit": unit,
+        "neighboring_relation": "add or remove one unit"
+        if promise.neighbours is Neighbours.ADD_REMOVE
+        else "replace one unit",
+        "deployment_model": "central: a trusted curator holds the rows",
+        "actors": "the curator sees rows; whoever gets the release sees noisy answers and what follows from them",
+        "release_type": "static",
+        "mechanisms": sorted({m.law.value for m in (*release.measurements, *release.measurements.sparse)}),
+        "composition": "filter over all answers of the run; runs add up plainly in the ledger",
+        "invariants": invariants,
+        "public_by_declaration": public,
+        "learned_within_the_budget": learned,
+        "post_processing": f"{release.synthesizer or 'none'}: a model fitted to the noisy answers alone",
+        "implementation": {"library": "understudy", "version": release.environment.get("understudy", "")},
+        "date": None if statement.day is None else statement.day.isoformat(),
+        "justification": None,
+    }

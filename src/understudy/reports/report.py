@@ -1,0 +1,255 @@
+"""A report: one self-contained page about a release, and its JSON twin.
+
+The page loads nothing and runs one short script, which its own content policy names by digest. Every name and label in it is somebody
+else's text and is escaped by the template. A report that was built with real rows says so at the top.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from jinja2 import Environment, StrictUndefined, Template
+from numpy.typing import NDArray
+
+from understudy.findings import Assessment, Fact, Finding, Part
+from understudy.releases import Release
+from understudy.releases.atomic import whole
+from understudy.reports.chart import column_chart, matrix, scale_bar, scatter
+from understudy.reports.registry import registry
+
+FORMAT, VERSION = "understudy report", 1
+
+WORST = 12
+"""Tables in the list of the worst."""
+
+UNFOLDED = frozenset(
+    {"tasks", "scoreboard", "match_risk", "attribute_inference", "singling_out", "linkability", "violations"}
+)
+"""Findings whose parts a page lists one by one; estimates do too."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sight:
+    """One column as a page draws it: the share of rows of each code, synthetic and, where they were read, real."""
+
+    name: str
+    labels: tuple[str, ...]
+    synthetic: NDArray[np.float64]
+    real: NDArray[np.float64] | None = None
+
+    @property
+    def distance(self) -> float | None:
+        """The share of rows in a wrong bar."""
+        return None if self.real is None else float(np.abs(self.real - self.synthetic).sum() / 2)
+
+    @property
+    def drawn(self) -> str:
+        """The chart."""
+        return column_chart(self.name, self.labels, self.synthetic, self.real)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Report:
+    """Everything a page shows. `trade` holds, for each release compared, its name, its error and its risk.
+
+    >>> made = Report(title="<b>", columns=(Sight(name="sex", labels=("F", "M"), synthetic=np.array([0.4, 0.6])),))
+    >>> "<h1>&lt;b&gt;</h1>" in made.to_html(), made.internal
+    (True, False)
+    """
+
+    title: str
+    release: Release | None = None
+    columns: tuple[Sight, ...] = ()
+    utility: Assessment | None = None
+    risk: Assessment | None = None
+    trade: tuple[tuple[str, float, float], ...] = ()
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+    @property
+    def internal(self) -> bool:
+        """Whether real rows were read for it."""
+        return self.utility is not None or self.risk is not None or any(c.real is not None for c in self.columns)
+
+    @property
+    def assessments(self) -> tuple[Assessment, ...]:
+        """Those that were made."""
+        return tuple(a for a in (self.utility, self.risk) if a is not None)
+
+    def to_html(self) -> str:
+        """The page."""
+        script = _asset("filter.js")
+        digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+        card = list(self.release.card) if self.release is not None else []
+        return _page().render(
+            title=self.title,
+            internal=self.internal,
+            style=_asset("style.css"),
+            script=script,
+            script_hash=digest,
+            release=self.release,
+            meaning=None if self.release is None else self.release.guarantee.meaning,
+            spent=_spent(self.release),
+            card=sorted(card, key=lambda e: (len(e.clique), e.error or 0.0)),
+            silent=[e for e in card if e.error is None],
+            card_sentence="" if self.release is None else self.release.card.sentence(),
+            columns=self.columns,
+            pairs=_pair_figures(self.utility, [c.name for c in self.columns]),
+            worst=_worst(self.utility),
+            assessments=self.assessments,
+            unfolded=UNFOLDED | {f.name for a in self.assessments for f in a if f.name.startswith("estimates")},
+            trade=_trade(self.trade),
+            missing=[line for a in self.assessments for line in a.not_computed],
+            contents=self._contents(),
+            bar=_bar,
+            number=_number,
+            version=version("understudy"),
+        )
+
+    def to_dict(self) -> dict[str, Fact]:
+        """The twin: the same numbers for a program."""
+        release = self.release
+        columns: list[Fact] = [
+            {
+                "name": c.name,
+                "labels": list(c.labels),
+                "synthetic": [float(x) for x in c.synthetic],
+                "real": None if c.real is None else [float(x) for x in c.real],
+                "distance": c.distance,
+            }
+            for c in self.columns
+        ]
+        found: dict[str, Fact] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "title": self.title,
+            "marking": "internal: reads real data" if self.internal else "from the release alone",
+            "facts": dict(self.facts),
+            "columns": columns,
+            "utility": None if self.utility is None else self.utility.to_dict(),
+            "risk": None if self.risk is None else self.risk.to_dict(),
+            "trade": [{"name": n, "error": e, "risk": r} for n, e, r in self.trade],
+        }
+        if release is not None:
+            said = release.guarantee.meaning
+            details: list[Fact] = list(release.guarantee.details())
+            found["guarantee"] = {"sentence": release.guarantee.sentence(), "details": details}
+            found["meaning"] = None if said is None else dict(said.to_dict())
+            found["card"] = json.loads(json.dumps(release.card.to_dict()))
+            found["registry"] = registry(release)
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page (`.html`) and its twin beside it (`.json`); each appears whole or not at all."""
+        where = Path(path)
+        page = self.to_html().encode()
+        twin = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False).encode()
+        for target, data in ((where, page), (where.with_suffix(".json"), twin)):
+            with whole(target) as draft:
+                draft.write_bytes(data)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: a frame of its own, so that neither page touches the other."""
+        inside = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
+        return f'<iframe sandbox="allow-scripts" style="width:100%;height:40rem;border:0" srcdoc="{inside}"></iframe>'
+
+    def _contents(self) -> list[tuple[str, str]]:
+        listed = []
+        if self.release is not None:
+            listed += [("guarantee", "Guarantee"), ("account", "Account"), ("card", "Card")]
+        if self.columns:
+            listed.append(("columns", "Columns"))
+        if _pair_figures(self.utility, [c.name for c in self.columns]):
+            listed.append(("pairs", "Pairs"))
+        listed += [(a.subject, a.subject.capitalize()) for a in self.assessments]
+        if self.trade:
+            listed.append(("trade", "Risk against utility"))
+        if any(a.not_computed for a in self.assessments):
+            listed.append(("missing", "Not computed"))
+        return listed
+
+
+@dataclass(frozen=True)
+class _Figure:
+    title: str
+    note: str
+    drawn: str
+
+
+def _pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[_Figure]:
+    figures: list[_Figure] = []
+    if utility is None or len(names) < 2:
+        return figures
+    if "tvd_2" in utility and utility["tvd_2"].computed:
+        values = _pairs(utility["tvd_2"], lambda part: part.value)
+        note = "Share of rows in a wrong cell of each table of two columns; darker is worse. Point at a square for its number."
+        figures.append(_Figure("Distance of pairs", note, matrix(names, values, title="distance of pairs")))
+    if "mutual_information" in utility and utility["mutual_information"].computed:
+        finding = utility["mutual_information"]
+        real = _pairs(finding, lambda part: part.facts.get("real"))
+        made = _pairs(finding, lambda part: part.facts.get("synthetic"))
+        note = "Above the diagonal the real rows, below it the synthetic ones: the same picture on both sides is what to look for."
+        figures.append(
+            _Figure("Mutual information, before and after", note, matrix(names, made, real, title="mutual information"))
+        )
+    return figures
+
+
+def _pairs(finding: Finding, of: Callable[[Part], object]) -> dict[tuple[str, str], float]:
+    found = {}
+    for part in finding.parts:
+        value = of(part)
+        if len(part.columns) == 2 and isinstance(value, int | float):
+            found[part.columns[0], part.columns[1]] = float(value)
+    return found
+
+
+def _worst(utility: Assessment | None) -> list[Part]:
+    if utility is None:
+        return []
+    parts = [p for name in ("tvd_2", "tvd_3") if name in utility for p in utility[name].worst_parts(WORST)]
+    return sorted(parts, key=lambda p: -(p.value or 0.0))[:WORST]
+
+
+def _trade(points: Sequence[tuple[str, float, float]]) -> str:
+    return (
+        scatter(points, x="error: share of rows in a wrong cell, pairs", y="risk", title="risk against utility")
+        if points
+        else ""
+    )
+
+
+def _spent(release: Release | None) -> list[tuple[str, int, float]]:
+    found: dict[str, tuple[int, float]] = {}
+    for step in release.statement.steps if release is not None else ():
+        count, share = found.get(step.asked, (0, 0.0))
+        found[step.asked] = count + 1, share + float(step.share)
+    return [(asked, count, share) for asked, (count, share) in found.items()]
+
+
+def _bar(finding: Finding) -> str:
+    return "" if finding.value is None else scale_bar(finding.value, finding.best, finding.worst, finding.baseline)
+
+
+def _number(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def _asset(name: str) -> str:
+    return (files("understudy.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _page() -> Template:
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(_asset("report.html"))

@@ -1,0 +1,69 @@
+"""Figures: well-formed, labelled, escaped, and true to their numbers."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from understudy.reports.chart import HIGH, column_chart, matrix, scale_bar, scatter
+
+HOSTILE = "</svg><script>alert(1)</script>"
+
+
+def parsed(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def heights(svg: str) -> list[float]:
+    return [float(h) for h in re.findall(r'<rect [^>]*height="([\d.]+)"', svg)]
+
+
+def test_bars_are_as_tall_as_the_shares() -> None:
+    drawn = column_chart("sex", ["F", "M"], np.array([0.5, 0.5]), np.array([0.25, 0.75]))
+    low, high = heights(drawn)
+    assert high == pytest.approx(3 * low, rel=0.01)
+    assert high < HIGH
+
+
+def test_many_codes_are_drawn_together_and_lose_nothing() -> None:
+    shares = np.full(1000, 0.001)
+    drawn = column_chart("x", [str(i) for i in range(1000)], shares, shares)
+    assert len(heights(drawn)) == 40
+    assert drawn.count("2.5% real") == 40
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        column_chart(HOSTILE, [HOSTILE, "b"], np.array([0.5, 0.5])),
+        column_chart("empty", [], np.array([])),
+        matrix([HOSTILE, "b"], {(HOSTILE, "b"): 0.5}, title=HOSTILE),
+        scatter([(HOSTILE, 0.0, 0.0)], x=HOSTILE, y=HOSTILE, title=HOSTILE),
+        scale_bar(0.3, 0.0, 1.0, 0.5),
+    ],
+)
+def test_figures_are_well_formed_and_hold_no_markup_of_others(drawn: str) -> None:
+    parsed(drawn)
+    assert "<script" not in drawn
+
+
+def test_a_matrix_keeps_the_two_sides_apart() -> None:
+    drawn = parsed(matrix(["a", "b", "c"], {("a", "b"): 0.2}, {("b", "a"): 0.9}, title="t"))
+    places = [(float(r.get("x", 0)), float(r.get("y", 0))) for r in drawn.iter() if r.tag.endswith("rect")]
+    (x1, y1), (x2, y2) = places
+    assert x1 < x2
+    assert y1 > y2
+
+
+def test_no_scale_without_ends() -> None:
+    assert scale_bar(0.3, None, 1.0, None) == ""
+    assert scale_bar(0.3, 1.0, 1.0, None) == ""
+
+
+def test_wide_tables_stay_small() -> None:
+    names = [f"column {i}" for i in range(100)]
+    pairs = {(a, b): 0.1 for i, a in enumerate(names) for b in names[:i]}
+    assert len(matrix(names, pairs, title="t")) < 1_000_000
