@@ -102,8 +102,9 @@ def matrix(
             parts.append(f'<text x="{label - 4}" y="{middle:.0f}" font-size="10" text-anchor="end">{_cut(name)}</text>')
             across = label + i * size + size / 2
             low = 12 + len(names) * size
+            turned = f'transform="rotate(-50 {across:.0f} {low})"'
             parts.append(
-                f'<text x="{across:.0f}" y="{low}" font-size="10" text-anchor="end" transform="rotate(-50 {across:.0f} {low})">{_cut(name)}</text>'
+                f'<text x="{across:.0f}" y="{low}" font-size="10" text-anchor="end" {turned}>{_cut(name)}</text>'
             )
     return _svg(label + len(names) * size + 8, 20 + len(names) * size + label, title, parts)
 
