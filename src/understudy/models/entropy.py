@@ -104,7 +104,7 @@ def fit(
     if not terms or total <= 0:
         return Fit(dict(base), {}, 0.0, 0.0, 0)
     goal = tolerance * problem.answers.size / 2
-    noise = math.sqrt(float(np.median(np.repeat([t.row_variance for t in terms], [t.values.size for t in terms]))))
+    noise = typical_noise(terms)
     strength = shrinkage if shrinkage > 0 else FIRST
     point = problem.at(problem.packed(warm or {}))
     loss, memory = math.inf, _Memory(max(min(MEMORY, ROOM // problem.answers.size), 8), problem.variances)
@@ -118,6 +118,11 @@ def fit(
         strength = max(strength / 2, SMALLEST)
     weights = problem.split(point.weights)
     return Fit(problem.potentials(point.weights), weights, point.loss, gap, problem.passes)
+
+
+def typical_noise(terms: Sequence[Term]) -> float:
+    """The median deviation of the released numbers, in rows."""
+    return math.sqrt(float(np.median(np.repeat([t.row_variance for t in terms], [t.values.size for t in terms]))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,8 @@ from understudy.measurements import Clique, Measurements
 from understudy.models.calibration import Calibration
 from understudy.models.consistency import project_simplex
 from understudy.models.direct import branches, direct_marginals, direct_potentials
-from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit
+from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit, typical_noise
+from understudy.models.interactions import believed
 from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.logspace import aligned
 from understudy.models.pooling import pool_total
@@ -69,12 +70,14 @@ def estimate(
     warm: Estimate | None = None,
     shrinkage: float = SHRINKAGE,
     tolerance: float = TOLERANCE,
+    empirical: bool = False,
     progress: Progress | None = None,
 ) -> Estimate:
     """The maximum-entropy model of some measurements.
 
     `cliques` fixes what the model ties together; without it, that is what was measured. `warm` is an earlier estimate from some of the
-    same measurements.
+    same measurements. `empirical` leans to independent columns instead of a tree, and on every marginal as strongly as its own noise and
+    the strength of its interaction suggest (models/interactions.py); `shrinkage` has no say then.
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Currency, Law
@@ -94,6 +97,16 @@ def estimate(
     left_out = tuple(dict.fromkeys(term.clique for term in asked if not _held(term.clique, nodes)))
     terms = merged(part for term in asked for part in ([term] if _held(term.clique, nodes) else singles(term)))
     base = _base(schema, measurements, total, kept, terms, limit_cells)
+    start = {} if warm is None else warm.weights
+    if empirical and total > 0 and terms:
+        pooled = Residuals.of(schema, measurements)
+        columns = {name: _column(schema, pooled, name, total) for name in schema}
+        start = start or _beyond(base, terms, columns, total)
+        base = _alone(schema, kept, columns, total, limit_cells)
+        leaning, mean = believed(terms, columns, total)
+        terms = tuple(leaning)
+        # The penalty of weight one, and a gap by comparison with the noise rather than with what is left of it.
+        shrinkage, tolerance = typical_noise(terms), tolerance * mean
     every = list(dict.fromkeys([*base, *(term.clique for term in terms)]))
     tree = JunctionTree.of([*kept, *base, *((name,) for name in schema)], sizes)
     found = fit(
@@ -101,7 +114,7 @@ def estimate(
         terms,
         total,
         base=base,
-        warm=None if warm is None else warm.weights,
+        warm=start,
         shrinkage=shrinkage,
         tolerance=tolerance,
         progress=None if progress is None else _shown(progress),
@@ -197,6 +210,39 @@ def _base(
         potentials |= direct_potentials(tables, tree)
     made = with_zeros(schema, flat | potentials, limit)
     return {clique: theta for clique, theta in made.items() if np.any(theta)}
+
+
+def _alone(
+    schema: Schema, kept: Sequence[Clique], columns: Mapping[str, Array], total: float, limit: int
+) -> dict[Clique, Array]:
+    """Independent columns as potentials, and minus infinity in every structural zero."""
+    flat = {clique: np.zeros(schema.sizes(clique)) for clique in kept}
+    made = with_zeros(schema, flat | {(name,): np.log(columns[name] / total) for name in schema}, limit)
+    return {clique: theta for clique, theta in made.items() if np.any(theta)}
+
+
+def _beyond(
+    base: Mapping[Clique, Array], terms: Sequence[Term], columns: Mapping[str, Array], total: float
+) -> dict[Question, Array]:
+    """What a tree's potentials say beyond independent columns, as weights of its terms: a start near the end."""
+    found = {}
+    for term in terms:
+        theta = base.get(term.clique)
+        if theta is not None and term.plain and len(term.clique) > 1 and np.all(np.isfinite(theta)):
+            found[term.question] = theta - sum(
+                aligned(np.log(columns[name] / total), (name,), term.clique) for name in _new(term.clique, base)
+            )
+    return found
+
+
+def _new(clique: Clique, base: Mapping[Clique, Array]) -> list[str]:
+    """Columns of a clique that no clique of the base before it has."""
+    before: set[str] = set()
+    for other in base:
+        if other == clique:
+            break
+        before |= set(other)
+    return [name for name in clique if name not in before]
 
 
 def _column(schema: Schema, pooled: Residuals, name: str, total: float) -> Array:

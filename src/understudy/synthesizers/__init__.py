@@ -1,6 +1,7 @@
 """One module per algorithm; `base` holds the contract, `options` what can be set, `check` the conformance suite."""
 
 from understudy.errors import Refused
+from understudy.synthesizers.adaptive import Adaptive
 from understudy.synthesizers.aim import AIM
 from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, silent
 from understudy.synthesizers.datasynthesizer import DataSynthesizer
@@ -35,6 +36,7 @@ SYNTHESIZERS: dict[str, type[Synthesizer]] = {
         PrivSyn,
         AIM,
         PrivMRF,
+        Adaptive,
     )
 }
 """Every algorithm by its name."""
@@ -73,6 +75,7 @@ __all__ = [
     "MWEMPGM",
     "SYNTHESIZERS",
     "About",
+    "Adaptive",
     "Awareness",
     "Curator",
     "DataSynthesizer",

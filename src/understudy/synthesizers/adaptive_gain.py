@@ -1,0 +1,119 @@
+"""What measuring a marginal gains, and how a budget is shared out so that all of it gains most.
+
+Let a count lie around what a model expects of it, e, with variance τ²·e (models/interactions.py); τ is told from the noisy distance between
+the marginal and the model, which is Σ √(2/π)·τ·√e in the mean. Measured with noise of variance v and believed as far as that deserves, its
+variance falls to τ²e·v / (τ²e + v), so the marginal gains
+
+    Σ √(2/π)·τ√e · (1 − 1/√(1 + τ²e/v))          in mean L1 distance.
+
+In a Gaussian run 1/v is ∝ the part of the budget, and the gain is a concave function of it that starts at nothing: a marginal that is
+small, strong and full gains much from little, one that is large, weak or mostly empty gains little from much. The best shares are those at
+which one more bit of budget gains the same everywhere, and a marginal whose first bit gains less than that is not measured. No threshold
+is set anywhere. For Laplace noise 1/v is ∝ the part squared, and the gain's concave hull takes its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.measurements import Clique
+from understudy.models.interactions import folded
+
+Array = NDArray[np.float64]
+
+MEAN = math.sqrt(2 / math.pi)
+
+PARTS: Array = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 73)])
+"""Parts of a budget at which gains are tabulated."""
+
+NARROWED = 60
+"""Halvings of the interval of prices."""
+
+
+def gain_curve(expected: Array, distance: float, noise: float, power: float) -> Array:
+    """The gain of a marginal in rows for each of PARTS, made concave.
+
+    `distance` is its L1 distance to what is `expected`; `noise` the deviation that the whole budget would buy, ∝ part^-power.
+
+    >>> curve = gain_curve(np.full(10, 100.0), 200.0, noise=1.0, power=0.5)
+    >>> bool(curve[0] == 0 and 0.9 * 200 < curve[-1] < 200 and np.all(np.diff(curve) > 0))
+    True
+    """
+    sizes, many = folded(expected)
+    tau = max(distance, 0.0) / (MEAN * float((many * np.sqrt(sizes)).sum()))
+    spread = tau * np.sqrt(sizes)
+    precision = PARTS ** (2 * power) / noise**2 if noise > 0 else np.where(PARTS > 0, math.inf, 0.0)
+    with np.errstate(invalid="ignore"):
+        left = 1 / np.sqrt(1 + np.multiply.outer(np.maximum(spread**2, 1e-300), precision))
+    gains = np.asarray(MEAN * (many * spread) @ (1 - left))
+    return gains if power <= 0.5 else _hull(gains)
+
+
+def best_parts(curves: Sequence[Array], weights: Sequence[float]) -> tuple[Array, Array]:
+    """The parts that gain most in all, weighted, and what each one gains. Parts sum to one; some may be nothing.
+
+    >>> strong, weak = (gain_curve(np.full(10, 100.0), far, 100.0, 0.5) for far in (500.0, 20.0))
+    >>> parts, gains = best_parts([strong, weak], [1.0, 1.0])
+    >>> bool(parts[0] > 0.9), round(float(parts.sum()), 9)
+    (True, 1.0)
+    """
+    table = np.stack(curves) * np.asarray(weights, np.float64)[:, None]
+    slopes = np.maximum(np.diff(table, axis=1) / np.diff(PARTS), 1e-300)
+    slopes = np.minimum.accumulate(slopes, axis=1)
+    low, high = math.log(1e-12 * float(slopes.max())), math.log(float(slopes.max()))
+    prices = np.log(slopes)
+    for _ in range(NARROWED):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _at(prices, middle).sum() > 1 else (low, middle)
+    parts = _at(prices, high)
+    if not parts.sum() > 0:
+        parts[int(np.argmax(slopes[:, 0]))] = 1.0
+    parts = parts / parts.sum()
+    return parts, np.array([np.interp(part, PARTS, row) for part, row in zip(parts, table, strict=True)])
+
+
+def _at(prices: Array, price: float) -> Array:
+    """How large a part each marginal buys at a price, between the tabulated ones by interpolation."""
+    count = (prices >= price).sum(axis=1)
+    ends = PARTS[1:]
+    last, rows = ends.size, np.arange(len(prices))
+    here, there = np.clip(count - 1, 0, last - 1), np.clip(count, 0, last - 1)
+    above, below = prices[rows, here], prices[rows, there]
+    step = np.where(above > below, (above - price) / np.maximum(above - below, 1e-300), 0.0)
+    between = ends[here] * (ends[there] / ends[here]) ** np.clip(step, 0.0, 1.0)
+    return np.where(count == 0, 0.0, np.where(count >= last, 1.0, between))
+
+
+def _hull(gains: Array) -> Array:
+    """The least concave function above these gains."""
+    kept: list[int] = []
+    for i in range(gains.size):
+        while len(kept) > 1 and _below(gains, kept[-2], kept[-1], i):
+            kept.pop()
+        kept.append(i)
+    return np.asarray(np.interp(PARTS, PARTS[kept], gains[kept]))
+
+
+def _below(gains: Array, a: int, b: int, c: int) -> bool:
+    """Whether the middle one of three points lies below the line through the others."""
+    return bool((gains[b] - gains[a]) * (PARTS[c] - PARTS[a]) <= (gains[c] - gains[a]) * (PARTS[b] - PARTS[a]))
+
+
+def pair_weights(workload: Mapping[Clique, float], names: Sequence[str]) -> dict[Clique, float]:
+    """How much of a workload holds each pair of columns; pairs that none of it holds are left out.
+
+    >>> pair_weights({("a", "b", "c"): 1.0, ("b", "c"): 2.0}, ["a", "b", "c"])
+    {('a', 'b'): 1.0, ('a', 'c'): 1.0, ('b', 'c'): 3.0}
+    """
+    place = {name: i for i, name in enumerate(names)}
+    found: dict[tuple[int, int], float] = {}
+    for clique, weight in workload.items():
+        inside = sorted(place[name] for name in clique if name in place)
+        for i, a in enumerate(inside):
+            for b in inside[i + 1 :]:
+                found[a, b] = found.get((a, b), 0.0) + weight
+    return {(names[a], names[b]): found[a, b] for a, b in sorted(found) if found[a, b] > 0}
