@@ -11,9 +11,11 @@ from curator.rooms import neighbouring, no_noise
 from privacy.world import Ask, Row, hear
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.pricing import price
 from understudy.curator import Custody, Room, Window
 from understudy.curator.bounds import MAGNITUDES, _histogram
 from understudy.curator.choice import errors
+from understudy.curator.descent import _counted
 from understudy.curator.marginals import measure
 from understudy.curator.sums import mean, total
 from understudy.curator.vote import types
@@ -32,6 +34,7 @@ COLOURS = Schema(
 )
 PEOPLE: list[Row] = [{"colour": c, "smoker": s} for c in ("red", "green", "blue") for s in (False, True)]
 NUMBERS = Schema(columns=(Integer(name="x", min=0, max=10),))
+RANGE = Schema(columns=(Integer(name="x", min=0, max=99),))
 OPEN = Schema(columns=(Integer(name="x"),))
 UNTYPED = Schema(columns=tuple(Undeclared(name=name) for name in "abc"))
 
@@ -124,6 +127,15 @@ def performed(name: str) -> Ask:
     return ask
 
 
+def cells(room: Room, schema: Schema) -> object:
+    """One level of a descent: cells with gaps between them, the last of which holds all that lies beyond the bound."""
+    column, one = schema["x"], room.unit_vector()
+    assert isinstance(column, Lattice)
+    scale = room.scale(room.till.left, one)
+    cost = price(room.law, scale, one, room.currency)
+    return _counted(room, column, np.array([0, 40, 90]), np.array([10, 60, 100]), scale, cost)
+
+
 def x(*values: int | None) -> list[Row]:
     return [{"x": v} for v in values]
 
@@ -168,6 +180,8 @@ CASES = [
     ),
     Case("bounds, pieces", whole(_histogram, column="x", edges=EDGES), OPEN, x(3), x(3, 9), ADD_REMOVE),
     Case("bounds, pieces", whole(_histogram, column="x", edges=EDGES), OPEN, x(3, 3), x(3, 9), REPLACE, effort=1.5),
+    *(Case("bins", cells, RANGE, x(3), x(3, 950), ADD_REMOVE, c, effort=1.5) for c in (PURE, GDP)),
+    Case("bins", cells, RANGE, x(3, 3), x(3, 95), REPLACE, effort=1.5),
     *(
         Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [], [BALLOT], ADD_REMOVE, c, effort=3)
         for c in (PURE, GDP)

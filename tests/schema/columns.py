@@ -100,7 +100,11 @@ def lattices(draw: st.DrawFn, *, closed: bool = False, most: int = 10**6) -> Lat
             column = kind(**kept)
         inner = draw(st.sets(st.integers(column.low + 1, column.high), max_size=4)) if column.low < column.high else ()
         if inner:
-            return kind(**kept, bins=(column.low, *sorted(inner), column.high + 1))
+            starts = (column.low, *sorted(inner))
+            pieces = draw(st.sets(st.integers(column.low, column.high), max_size=4)) | set(starts)
+            weights = draw(st.lists(st.integers(0, 10**6), min_size=len(pieces), max_size=len(pieces)))
+            grain = tuple(zip(sorted(pieces), weights, strict=True)) if draw(st.booleans()) else ()
+            return kind(**kept, bins=(*starts, column.high + 1), grain=grain)
         return column
     return kind(**kept)
 

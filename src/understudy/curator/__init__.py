@@ -2,6 +2,7 @@
 
 from understudy.curator.custody import Custody
 from understudy.curator.discovery import needs_delta
+from understudy.curator.discovery import shares as discovery_shares
 from understudy.curator.room import Room, Rows
 from understudy.curator.scores import SCORES, Score, check_score
 from understudy.curator.stability import check_epsilon, laplace_threshold, threshold
@@ -21,6 +22,7 @@ __all__ = [
     "Window",
     "check_epsilon",
     "check_score",
+    "discovery_shares",
     "laplace_threshold",
     "needs_delta",
     "threshold",

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import choice, discovery, marginals, quantiles, query, stability, sums
+from understudy.curator import besides, choice, discovery, marginals, quantiles, query, stability, sums
 from understudy.curator.room import Room
 from understudy.curator.sums import Mean, Sum
 from understudy.errors import BudgetExceeded, Refused
 from understudy.measurements import AxisMap, Clique, Distance, Measurement, Measurements
+from understudy.models.witness import set_aside
 from understudy.schema import Lattice, Schema
 
 
@@ -29,6 +30,7 @@ class Custody:
         self._room = room
         self._schema = schema
         self._known = Measurements()
+        self.notes: list[str] = []
         self._handed = room.till.left
 
     @property
@@ -74,12 +76,27 @@ class Custody:
 
     def discover(self, *, share: Fraction, delta: Fraction, progress: Callable[[str, float], None]) -> Schema:
         """Close the schema: buy the types, values and bounds nobody declared, for `share` of what is left. Free where all is declared."""
-        amount = share * self._room.till.left
+        whole = self._room.till.left
+        amount = share * whole
         found = discovery.close(self._room, self._schema, amount=amount, delta=delta, progress=progress)
         self._schema, bought, table = found
         self._known = self._known + bought
         self._room = replace(self._room, table=table)
+        self._learn_besides(whole)
         return self._schema
+
+    def _learn_besides(self, whole: Fraction) -> None:
+        """Buy what the schema asks for beyond its columns; then set aside rules that what was learned leaves no row for."""
+        if self._schema.count_broken and self._schema.breaches:
+            count, noise = besides.broken(self._room, amount=whole * besides.BROKEN_SHARE)
+            self.notes.append(f"that about {max(count, 0):,} rows break a rule (standard deviation {noise:.3g})")
+        if besides.needs_sizes(self._schema):
+            self._schema = besides.sizes(self._room, self._schema, amount=whole * besides.SIZES_SHARE)
+        for rule in besides.open_maps(self._schema):
+            self._schema = besides.mapped(self._room, self._schema, rule, amount=whole * besides.MAP_SHARE)
+        self._schema, aside = set_aside(self._schema)
+        self.notes += [f"that no row can keep the rule {title}, which was set aside" for title in aside]
+        self._room = replace(self._room, table=self._room.table.described(self._schema))
 
     def hand_over(self) -> None:
         """From here on, shares are parts of what is left now."""

@@ -1,28 +1,56 @@
-"""Discovery: what nobody declared, bought. Types by a noisy vote, values by a stability histogram, bounds by two noisy histograms.
+"""Discovery: what nobody declared, bought. Types by a noisy vote, values by a stability histogram, bounds by two noisy histograms, bins by
+a descent along a noisy tree.
 
-A declared column costs nothing. What was bought is written into the column (`learned`), so a guarantee can list it, and stays in `known`.
+A declared column costs nothing. What was bought is written into the column (`learned`), so a guarantee can list it, and stays in `known`:
+the counts of the bins are a measurement like any other, so nobody has to buy them again.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+from understudy.accounting.preview import deviation
+from understudy.curator import marginals
 from understudy.curator.bounds import bounds
+from understudy.curator.cut import cut
+from understudy.curator.descent import descend
 from understudy.curator.room import Room, Rows
 from understudy.curator.stability import labels
 from understudy.curator.vote import types
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.schema import Categorical, Column, Date, Datetime, Integer, Lattice, Real, Schema, Undeclared
+from understudy.schema.codec import UNIT_BINS
 from understudy.schema.column import LATTICE_LIMIT
+from understudy.schema.fences import fences
 
 VOTE_SHARE = Fraction(1, 4)
 """Part of discovery that the vote on types gets, where one is needed."""
 
 VALUES_WEIGHT, BOUNDS_WEIGHT = 3, 2
 """A list of values needs somewhat sharper counts than a pair of bounds."""
+
+OPEN_SHARE = Fraction(1, 5)
+"""Part of a run that finds types, values and bounds, where any are left open."""
+
+CUT_SHARE = Fraction(1, 5)
+"""Part of a run that finds the bins of its columns and counts them, if every column needs bins; a column's own part does not grow where
+fewer do."""
+
+DESCENT_SHARE = Fraction(1, 3)
+"""Part of a column's share that finds its bins; the rest counts them."""
+
+FEWEST_BINS, MOST_BINS = 12, 32
+"""Bins of a column that others are counted against: pairs multiply."""
+
+MOST_ALONE = 64
+"""Bins of the only column of a table."""
+
+LEAST_SIGMAS = 4
+"""Standard deviations of its own count that a bin should hold."""
 
 OTHER = "other"
 """Where values go that stayed below the threshold."""
@@ -31,6 +59,26 @@ OTHER = "other"
 def open_columns(schema: Schema) -> list[Column]:
     """Columns of a release about which something is left to learn."""
     return [schema[name] for name in schema if not schema[name].closed]
+
+
+def uncut(column: Column) -> bool:
+    """Whether a column needs bins and nobody declared any. Up to 64 values have a code each, for nothing."""
+    if not isinstance(column, Lattice) or column.bins is not None:
+        return False
+    return column.low is None or column.high is None or column.high - column.low >= UNIT_BINS
+
+
+def shares(schema: Schema) -> tuple[Fraction, Fraction]:
+    """The parts of a run that discovery takes at most: for what is open, and for bins.
+
+    >>> shares(Schema(columns=(Integer(name="income", min=0, max=10**6), Integer(name="age", min=0, max=9))))
+    (Fraction(0, 1), Fraction(1, 10))
+    """
+    if not len(schema):
+        return Fraction(0), Fraction(0)
+    # Of a column without a type nobody knows yet whether it will need bins.
+    needy = sum(uncut(schema[name]) or isinstance(schema[name], Undeclared) for name in schema)
+    return OPEN_SHARE if open_columns(schema) else Fraction(0), CUT_SHARE * needy / len(schema)
 
 
 def needs_delta(schema: Schema) -> bool:
@@ -43,8 +91,12 @@ def close(
 ) -> tuple[Schema, Measurements, Rows]:
     """The schema without holes, what was bought on the way, and the rows under it."""
     table, known = room.table, Measurements()
-    if not open_columns(schema):
+    for_open, for_bins = shares(schema)
+    if not for_open + for_bins:
         return schema, known, table
+    for_bins *= amount / (for_open + for_bins)
+    amount -= for_bins
+    needy = sum(uncut(schema[name]) or isinstance(schema[name], Undeclared) for name in schema)
     if needs_delta(schema) and delta <= 0:
         name = next(c.name for c in open_columns(schema) if isinstance(c, Categorical | Undeclared))
         remedy = "Declare them in the schema, or allow a small δ such as 1e-9"
@@ -75,8 +127,45 @@ def close(
             assert isinstance(column, Lattice)
             found = _bounded(column, *bounds(here, column.name, amount=part))
         schema = schema.with_column(found)
+    if needy:
+        schema, counted = _cut(
+            replace(room, table=table.described(schema)), schema, part=for_bins / needy, progress=progress
+        )
+        known = known + counted
     progress("schema", 1.0)
     return schema, known, table.described(schema)
+
+
+def _cut(
+    room: Room, schema: Schema, *, part: Fraction, progress: Callable[[str, float], None]
+) -> tuple[Schema, Measurements]:
+    """The schema with bins in every column that needs them, and their counts; each column for at most `part`."""
+    columns = [column for column in map(schema.__getitem__, schema) if isinstance(column, Lattice) and uncut(column)]
+    if not columns:
+        return schema, Measurements()
+    before = room.till.left
+    after = before - part * len(columns)
+    one = room.unit_vector()
+    noise = deviation(room.law, room.scale(part * (1 - DESCENT_SHARE), one))
+    # What a pair's cell will carry, if what is left goes to about as many pairs as there are columns.
+    pair = deviation(room.law, room.scale(after / len(schema), one)) if after > 0 else noise
+    for done, column in enumerate(columns):
+        progress("bins", done / len(columns))
+        tree = descend(room, column, amount=part * DESCENT_SHARE)
+        total = max(float(tree.levels[0].counts.sum()), 1.0)
+        walls = fences(column, [predicate for _, predicate in schema.breaches])
+        most = (
+            MOST_ALONE
+            if len(schema) == 1
+            else min(MOST_BINS, max(FEWEST_BINS, int(math.sqrt(total / max(pair, 1e-9)))))
+        )
+        schema = schema.with_column(
+            cut(column, tree, most=most, least=LEAST_SIGMAS * noise, fences=walls if len(walls) <= most // 2 else ())
+        )
+    progress("bins", 1.0)
+    here = replace(room, table=room.table.described(schema))
+    rest = part * len(columns) - (before - room.till.left)
+    return schema, marginals.measure(here, schema, [(column.name,) for column in columns], amount=rest)
 
 
 def _bounded(column: Lattice, low: int, high: int) -> Column:

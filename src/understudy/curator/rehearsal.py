@@ -89,6 +89,16 @@ class Stage:
         ballots[:, CANDIDATES.index(TEXT)] = PLENTY
         return ballots
 
+    def sizes(self) -> NDArray[np.int64]:
+        """Everybody has one row."""
+        found = np.zeros(self._schema.unit.max_rows, np.int64)
+        found[0] = self._people
+        return found
+
+    def broken(self) -> int:
+        """No row breaks a rule."""
+        return 0
+
     def described(self, schema: Schema) -> Stage:
         """The same people under another schema."""
         return Stage(schema, self._people)

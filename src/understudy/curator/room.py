@@ -53,6 +53,12 @@ class Rows(Protocol):
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """For each column, how many cells vote for each candidate type."""
 
+    def sizes(self) -> NDArray[np.int64]:
+        """How many units have 1, 2, … max_rows rows."""
+
+    def broken(self) -> int:
+        """Number of rows that break a rule, after every unit is bounded."""
+
     def described(self, schema: Schema) -> Rows:
         """The same rows under another schema."""
 

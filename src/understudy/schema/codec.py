@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from understudy.errors import SchemaError
 from understudy.schema.cell import Cell, plain, spellings
 from understudy.schema.column import Boolean, Categorical, Column, Lattice, Outside
+from understudy.schema.spread import Spread
 
 UNIT_BINS = 64
 """A lattice column with at most this many values gets a code for each."""
@@ -221,8 +222,11 @@ class Codec:
                 found.setdefault(value[0], j)
         return found
 
-    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Decoded:
-        """Back to lattice indices (uniform inside a bin) or label positions; post-processing, so the generator may be seeded."""
+    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator, spread: Spread | None = None) -> Decoded:
+        """Back to lattice indices or label positions; post-processing, so the generator may be seeded.
+
+        Inside a bin values lie as `spread` says, evenly where nothing does.
+        """
         codes = codes.astype(np.int64, copy=False)
         values = len(self.bins)
         index = np.minimum(codes, max(values - 1, 0))
@@ -230,11 +234,45 @@ class Codec:
             edges = np.array(self.bins.edges, np.int64)
             widths = np.diff(edges)
             lower = edges[index]
-            index = lower if np.all(widths == 1) else rng.integers(lower, lower + widths[index], dtype=np.int64)
+            if np.all(widths == 1):
+                index = lower
+            elif spread is not None:
+                index = spread.draw(index, rng)
+            else:
+                index = rng.integers(lower, lower + widths[index], dtype=np.int64)
         state = np.zeros(len(codes), np.uint8)
         beyond = codes >= values
         state[beyond] = np.array(self._states, np.uint8)[codes[beyond] - values]
         return Decoded(index, state)
+
+    @property
+    def binned(self) -> bool:
+        """Whether some code stands for several values of a lattice."""
+        return isinstance(self.bins, Edges) and self.bins.edges[-1] - self.bins.edges[0] > len(self.bins)
+
+    def spread(self, masses: NDArray[np.float64]) -> Spread:
+        """How values of a lattice lie inside its bins, given how many rows each code has.
+
+        >>> from understudy.schema.column import Integer
+        >>> codec = codec_of(Integer(name="age", min=0, max=99, bins=(0, 50, 100), nullable=False))
+        >>> codec.decode(np.zeros(4, np.int64), np.random.default_rng(1), codec.spread(np.array([9.0, 1.0]))).index.tolist()
+        [25, 15, 27, 13]
+        """
+        assert isinstance(self.bins, Edges)
+        # A bin that should hold nothing may be asked for all the same, and then its pieces keep their shares.
+        held = np.maximum(masses[: len(self.bins)], 1e-9 * max(1.0, float(masses.sum())))
+        edges = np.array(self.bins.edges, np.int64)
+        if not self._lattice.grain:
+            return Spread.of(edges, held)
+        starts, weights = (np.array(part) for part in zip(*self._lattice.grain, strict=True))
+        first = np.append(np.searchsorted(starts, edges[:-1]), len(starts))
+        pieces = np.append(starts, edges[-1]).astype(np.int64)
+        sums = np.add.reduceat(weights, first[:-1])
+        known = np.repeat(sums > 0, np.diff(first))
+        # A bin in which no piece has any weight is spread evenly.
+        shares = np.where(known, weights, np.diff(pieces)).astype(np.float64)
+        shares /= np.repeat(np.add.reduceat(shares, first[:-1]), np.diff(first))
+        return Spread.of(pieces, shares * np.repeat(held, np.diff(first)), first)
 
     @property
     def _states(self) -> tuple[int, ...]:

@@ -24,18 +24,25 @@ MICROSECOND = timedelta(microseconds=1)
 LATTICE_LIMIT = 2**62
 """No lattice index lies beyond this, so that differences of two never overflow 64 bits."""
 
+GRAIN_LIMIT = 1 << 16
+"""Most pieces of grain a column may have."""
+
+WEIGHT_LIMIT = 2**52
+"""No weight of a piece reaches this, so that their sum is exact in a double."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Lattice(Column, ABC):
     """A column whose values are integers in disguise: `index` times a step from an origin.
 
     `bins` are the inner and outer edges as lattice indices, from `low` to `high + 1`; without them `Codec` chooses equal ones from the
-    bounds alone.
+    bounds alone. `grain` says how values spread inside them, as a run learned it: where each piece begins, and its weight.
     """
 
     noun: ClassVar[str]
     outside: Outside = Outside.CLIP
     bins: tuple[int, ...] | None = None
+    grain: tuple[tuple[int, int], ...] = ()
 
     @property
     def low(self) -> int | None:
@@ -98,6 +105,19 @@ class Lattice(Column, ABC):
                 raise SchemaError(f'column "{self.name}": `bins` must be at least two rising edges')
             if self.bins[0] != low or self.bins[-1] != high + 1:
                 raise SchemaError(f'column "{self.name}": `bins` must reach from min to max, no less and no more')
+        if self.grain:
+            self._check_grain()
+
+    def _check_grain(self) -> None:
+        starts = [start for start, _ in self.grain]
+        if self.bins is None or starts[0] != self.bins[0] or any(a >= b for a, b in pairwise(starts)):
+            raise SchemaError(f'column "{self.name}": `grain` needs `bins`, and must rise from min')
+        if starts[-1] >= self.bins[-1] or not set(self.bins[:-1]) <= set(starts):
+            raise SchemaError(
+                f'column "{self.name}": `grain` must have a piece at the start of every bin, and none beyond'
+            )
+        if len(starts) > GRAIN_LIMIT or any(not 0 <= weight < WEIGHT_LIMIT for _, weight in self.grain):
+            raise SchemaError(f'column "{self.name}": `grain` has too many pieces, or a weight that is none')
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*", re.ASCII)
 _WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 _NUMBER = re.compile(NUMBER, re.ASCII)
 _UNQUOTED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|-?[0-9]+/[0-9]+|[0-9]+(?:us|ms|s|min|h|day)", re.ASCII)
-_EXACT_KEYS = {"min", "max", "step", "resolution", "bins"}
+_EXACT_KEYS = {"min", "max", "step", "resolution", "bins", "grain"}
 """Keys whose texts are numbers, dates or spans, and need no quotation marks."""
 
 
@@ -63,6 +63,8 @@ def dump_schema(schema: Schema) -> str:
             parts += _rule(rule)
     if "broken" in plain:
         parts += ["", f"broken: {plain['broken']}  # what becomes of rows that break a rule"]
+    if "count_broken" in plain:
+        parts += ["", "count_broken: true  # how many break one will be learned at a price"]
     return "\n".join(parts) + "\n"
 
 
@@ -100,7 +102,7 @@ def _comments(column: Column) -> dict[str, str]:
     if isinstance(column, Text):
         return {"type": "dropped: free text is never released"}
     if isinstance(column, Identifier):
-        return {"type": "dropped: identifiers are never released"}
+        return {"type": f"{'replaced by fresh keys' if column.generate else 'dropped'}: identifiers are never released"}
     plain = column_to_dict(column)
     dropped = {}
     if not column.use:
@@ -112,6 +114,8 @@ def _comments(column: Column) -> dict[str, str]:
         states["values"] = "learned, and paid for"
     if "bounds" in column.learned:
         states |= dict.fromkeys(("min", "max"), "learned, and paid for")
+    if "bins" in column.learned:
+        states |= dict.fromkeys(("bins", "grain"), "learned, and paid for")
     examples = {"values": ", as in [a, b]", "bounds": " min and max", "min": "", "max": ""}
     states |= {key: _PRICE + example for key, example in examples.items() if plain.get(key) == LEARN}
     return {"type": "learned, and paid for" if "type" in column.learned else "public"} | states | dropped

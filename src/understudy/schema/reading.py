@@ -66,7 +66,8 @@ def read_schema(root: Node, source: Source) -> Schema:
         except SchemaError as error:
             raise source.error(line, str(error)) from None
     try:
-        return replace(schema, broken=Broken(file.choice("broken", tuple(Broken)) or Broken.KEEP))
+        broken = Broken(file.choice("broken", tuple(Broken)) or Broken.KEEP)
+        return replace(schema, broken=broken, count_broken=bool(file.flag("count_broken")))
     except SchemaError as error:
         raise source.error(file.line_of(str(error)), str(error)) from None
 
@@ -118,10 +119,13 @@ def _read_column(named: tuple[str, Section]) -> Column:
         "learned": section.texts("learned"),
         "dtype": section.text("dtype"),
         "note": section.text("note"),
+        "constant": section.flag("constant"),
     }
     maker = TYPES[kind]
     if kind == "categorical":
         fields |= _read_categories(section)
+    elif kind == "identifier":
+        fields |= {"generate": section.flag("generate")}
     elif kind == "boolean":
         fields |= {"true": section.texts("true"), "false": section.texts("false")}
     elif issubclass(maker, Lattice):
@@ -131,7 +135,10 @@ def _read_column(named: tuple[str, Section]) -> Column:
     column = _make(lambda: maker(name=name, **given), section)
     if isinstance(column, Lattice) and bins is not None:
         edges = _read_bins(column, bins, section)
-        return _make(lambda: replace(column, bins=edges), section)
+        pieces = _read_grain(edges[0], section)
+        return _make(lambda: replace(column, bins=edges, grain=pieces), section)
+    if section.get("grain") is not None:
+        raise section.error("grain", "`grain` goes with `bins`, as a run writes them. Leave it out")
     return column
 
 
@@ -281,17 +288,38 @@ def _read_bins(column: Lattice, node: Node, section: Section) -> tuple[int, ...]
     return (*starts, high + 1)
 
 
+def _read_grain(low: int, section: Section) -> tuple[tuple[int, int], ...]:
+    """Grain as a run writes it: where each piece begins, in steps from min, and its weight, in turn."""
+    texts = section.texts("grain") or ()
+    if len(texts) % 2 or not all(text.isascii() and text.isdigit() and len(text) < 20 for text in texts):
+        raise section.error("grain", "`grain` must be pairs of whole numbers, as a run writes them. Leave it out")
+    numbers = [int(text) for text in texts]
+    return tuple((low + start, weight) for start, weight in zip(numbers[::2], numbers[1::2], strict=True))
+
+
 def _read_unit(file: Section) -> Unit:
     node = file.get("unit")
     if node is None or node.text == "row":
         return Unit()
     section = Section(node, file.source, "unit: ", "it")
     section.check_keys(UNIT_KEYS)
-    fields: Mapping[str, Any] = {"id": section.text("id"), "max_rows": section.whole("max_rows")}
+    fields: Mapping[str, Any] = {
+        "id": section.text("id"),
+        "max_rows": section.whole("max_rows"),
+        "sizes": _read_sizes(section),
+        "learned": section.flag("learned"),
+    }
     try:
         return Unit(**{key: value for key, value in fields.items() if value is not None})
     except SchemaError as error:
         raise file.source.error(section.line_of(str(error)), str(error)) from None
+
+
+def _read_sizes(section: Section) -> tuple[int, ...] | None:
+    texts = section.texts("sizes")
+    if texts is not None and not all(text.isascii() and text.isdigit() and len(text) < 19 for text in texts):
+        raise section.error("sizes", "`sizes` must be whole numbers: how many have 1, 2, … max_rows rows")
+    return None if texts is None else tuple(map(int, texts))
 
 
 def _read_impossible(file: Section) -> list[tuple[int | None, Predicate]]:

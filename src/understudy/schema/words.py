@@ -25,11 +25,11 @@ from understudy.schema.lattice import MICROSECOND
 VERSION = 1
 LEARN = "learn"
 
-FILE_KEYS = ("version", "unit", "rows", "columns", "impossible", "rules", "broken")
+FILE_KEYS = ("version", "unit", "rows", "columns", "impossible", "rules", "broken", "count_broken")
 RULE_KEYS = ("name", "always", "impossible", "columns", "allowed", "from", "to", "map", "learned")
-UNIT_KEYS = ("id", "max_rows")
-COMMON_KEYS = ("type", "role", "nullable", "missing", "use", "learned", "dtype", "note")
-_LATTICE_KEYS = ("min", "max", "bounds", "bins", "outside")
+UNIT_KEYS = ("id", "max_rows", "sizes", "learned")
+COMMON_KEYS = ("type", "role", "nullable", "missing", "use", "learned", "dtype", "note", "constant")
+_LATTICE_KEYS = ("min", "max", "bounds", "bins", "grain", "outside")
 
 TYPES: dict[str, type[Column]] = {
     "categorical": Categorical,
@@ -53,7 +53,7 @@ TYPE_KEYS: dict[str, tuple[str, ...]] = {
     "datetime": (*_LATTICE_KEYS, "resolution", "zone"),
     "time": (*_LATTICE_KEYS, "resolution"),
     "text": (),
-    "identifier": (),
+    "identifier": ("generate",),
     LEARN: (),
 }
 

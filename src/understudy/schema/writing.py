@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time
 from fractions import Fraction
 from typing import Any
 
-from understudy.schema.column import Boolean, Categorical, Column, Lattice
+from understudy.schema.column import Boolean, Categorical, Column, Identifier, Lattice
 from understudy.schema.lattice import EPOCH_MOMENT, Datetime, Integer, Real, Time
 from understudy.schema.rule import Broken
 from understudy.schema.rulebook import rule_to_plain
@@ -26,6 +26,10 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     plain: dict[str, Any] = {"version": VERSION}
     if schema.unit.id is not None:
         plain["unit"] = {"id": schema.unit.id, "max_rows": schema.unit.max_rows}
+        if schema.unit.sizes:
+            plain["unit"]["sizes"] = list(schema.unit.sizes)
+        if schema.unit.learned:
+            plain["unit"]["learned"] = True
     if schema.rows is not None:
         plain["rows"] = schema.rows
     plain["columns"] = [{"name": column.name, **column_to_dict(column)} for column in schema.columns]
@@ -35,6 +39,8 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         plain["rules"] = [rule_to_plain(rule) for rule in schema.rules]
     if schema.broken is not Broken.KEEP:
         plain["broken"] = str(schema.broken)
+    if schema.count_broken:
+        plain["count_broken"] = True
     return plain
 
 
@@ -64,6 +70,10 @@ def column_to_dict(column: Column) -> dict[str, Any]:
         plain["learned"] = list(column.learned)
     if column.dtype is not None:
         plain["dtype"] = column.dtype
+    if column.constant:
+        plain["constant"] = True
+    if isinstance(column, Identifier) and column.generate:
+        plain["generate"] = True
     if column.note:
         plain["note"] = column.note
     return plain
@@ -109,6 +119,8 @@ def _lattice(column: Lattice) -> dict[str, Any]:
         plain["zone"] = column.zone
     if column.bins is not None:
         plain["bins"] = _bins(column, column.bins)
+    if column.grain:
+        plain["grain"] = [number for start, weight in column.grain for number in (start - column.grain[0][0], weight)]
     if column.outside is not Lattice.outside:
         plain["outside"] = str(column.outside)
     return plain

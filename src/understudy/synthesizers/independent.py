@@ -50,17 +50,15 @@ class Independent(Synthesizer):
     equal: bool = option(False, "split the budget equally instead of by the columns' sizes")
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
-        """Every column that discovery has not counted yet; all of them once more where it has counted each.
+        """Every column, those that discovery has counted once more: nothing else needs the budget.
 
         Where the number of rows is public, a column with a single code has nothing to tell.
         """
         sized = zip(curator.schema, curator.schema.sizes(tuple(curator.schema)), strict=True)
         every: list[Clique] = [(name,) for name, size in sized if size > 1 or curator.rows is None]
-        counted = {m.clique for m in curator.known if m.plain}
-        wanted = [clique for clique in every if clique not in counted] or every
         progress("measuring", 0.0)
-        weights = None if self.equal else [self.weight(curator, clique) for clique in wanted]
-        measured = curator.known + public_total(curator) + curator.measure(wanted, share=1, weights=weights)
+        weights = None if self.equal else [self.weight(curator, clique) for clique in every]
+        measured = curator.known + public_total(curator) + curator.measure(every, share=1, weights=weights)
         progress("measuring", 1.0)
         return measured
 

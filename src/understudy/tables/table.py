@@ -144,6 +144,17 @@ class Table:
         """Number of rows, after every unit is bounded."""
         return self._rows.count
 
+    def sizes(self) -> NDArray[np.int64]:
+        """How many units have 1, 2, … max_rows rows."""
+        found = np.zeros(self.schema.unit.max_rows, np.int64)
+        if self.schema.unit.id is None:
+            found[0] = self.rows()
+            return found
+        each = f"SELECT count(*) AS rows FROM {self._rows.relation} GROUP BY unit"
+        for rows, units in self._run(f"SELECT rows, count(*) FROM ({each}) GROUP BY rows", "counting units"):
+            found[rows - 1] = units
+        return found
+
     def broken(self) -> int:
         """Number of rows that break a rule of the schema, after every unit is bounded."""
         return self._rows.broken

@@ -21,7 +21,7 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Till, Window, check_epsilon, needs_delta
+from understudy.curator import Custody, Room, Till, Window, check_epsilon, discovery_shares, needs_delta
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models.witness import refuse_contradictions
@@ -33,9 +33,6 @@ from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.base import Workload
 from understudy.tables import Source, Table
 from understudy.workflow.opening import open_source, schema_for, without_notes
-
-DISCOVERY_SHARE = Fraction(1, 5)
-"""Part of the run that finds out what nobody declared, where anything was left open."""
 
 THRESHOLD_SHARE = Fraction(1, 10)
 """Part of δ set aside for thresholds, where any are needed."""
@@ -94,10 +91,10 @@ def synthesize(
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     source = open_source(data)
     described = without_notes(schema_for(source, schema))
-    refuse_dropping(described, relation)
     filter = filter_for(budget, described, method, Currency(currency) if currency else None)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
+    refuse_dropping(described, relation)
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
         if resume is None:
             run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)
@@ -139,7 +136,8 @@ def synthesize(
 def perform(custody: Custody, method: Synthesizer, progress: Progress) -> Measurements:
     """Everything of a run that is paid for: discovery, then what the synthesizer measures. A rehearsal performs the same."""
     discovery_delta = custody.left_delta / 2 if method.needs_delta else custody.left_delta
-    schema = custody.discover(share=DISCOVERY_SHARE, delta=discovery_delta, progress=progress)
+    share = sum(discovery_shares(custody.schema), Fraction(0))
+    schema = custody.discover(share=share, delta=discovery_delta, progress=progress)
     custody.hand_over()
     progress("measuring", 0.0)
     measurements = method.measure(Window(custody), Workload.of_order(schema), progress)
@@ -173,9 +171,9 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: F
     """Everything that can be known to fail fails here, before anything is spent."""
     if len(schema) == 0:
         raise Refused(
-    refuse_contradictions(schema)
             "No column is left to release: all are identifiers, text or left out. Change the schema. Nothing was spent"
         )
+    refuse_contradictions(schema)
     if needs_delta(schema) and filter.delta <= 0:
         raise Refused(
             "Values that nobody declared have to be learned, and that cannot be done with δ = 0."
@@ -184,6 +182,8 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: F
     if needs_delta(schema) or method.needs_delta:
         check_epsilon(epsilon, filter.currency)
     method.check(schema, delta=filter.delta)
+
+
 def refuse_dropping(schema: Schema, neighbours: Neighbours) -> None:
     """Under replace the number of rows is exact, and rows that are left out would show in it."""
     if neighbours is Neighbours.REPLACE and schema.broken is Broken.DROP and schema.breaches:
@@ -191,8 +191,6 @@ def refuse_dropping(schema: Schema, neighbours: Neighbours) -> None:
             "broken: drop changes the number of rows, which the replace relation makes public."
             " Choose missing or keep, or protect by add_remove. Nothing was spent"
         )
-
-
 
 
 def _without_rows(
@@ -207,9 +205,9 @@ def _without_rows(
     if not described.closed:
         name = next(n for n in described if not described[n].closed)
         raise Refused(
-    refuse_contradictions(described)
             f"{name}: {method.name} reads no rows, so the schema must declare this column's domain. Nothing was spent"
         )
+    refuse_contradictions(described)
     method.check(described, delta=Fraction(0))
     progress("fitting", 1.0)
     return Release(
@@ -251,7 +249,7 @@ def _guarantee(custody: Custody, described: Schema, budget: Budget, filter: Filt
         invariants=exact,
         # The schema as it was given: discovery has filled the holes since.
         public=declarations(described) + method.declared,
-        learned=learned(schema),
+        learned=(*learned(schema), *custody.notes),
     )
 
 

@@ -1,0 +1,170 @@
+"""A tree of noisy counts, and the cells it comes down to. Post-processing: rows are not looked at, nothing is paid.
+
+Counts of all levels are made to agree by least squares (Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private
+histograms through consistency", 2010). `leaves` are the finest cells. `smooth` joins cells again whose counts differ no more than their
+noise does, and keeps single cells that stand out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNEVEN = 3.0
+"""Standard deviations by which the scatter of cells must exceed that of their noise to be believed."""
+
+TOGETHER = 8
+"""Cells of the first level that are looked at together."""
+
+PEAK = 4.5
+"""Standard deviations by which a single cell must exceed an even spread to be believed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Cells of one level: where they begin and end, the cell of the level above that each is part of, and their noisy counts."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Cells that cover a range from end to end, with estimated counts; `variance` is that of each estimate."""
+
+    edges: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+    @property
+    def widths(self) -> NDArray[np.int64]:
+        """Values in each cell."""
+        return np.diff(self.edges)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    start: int
+    end: int
+    count: float
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Levels from coarse to fine, each count with noise of this variance.
+
+    >>> top = Level(np.array([0, 4]), np.array([4, 8]), np.zeros(2, np.int64), np.array([100, 3]))
+    >>> low = Level(np.arange(4), np.arange(1, 5), np.zeros(4, np.int64), np.array([0, 102, 2, 0]))
+    >>> tree = Tree((top, low), 1.0)
+    >>> tree.leaves().edges.tolist(), tree.leaves().counts.round(1).tolist()
+    ([0, 1, 2, 3, 4, 8], [-0.8, 101.2, 1.2, -0.8, 3.0])
+    """
+
+    levels: tuple[Level, ...]
+    variance: float
+
+    @cached_property
+    def _agreed(self) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+        """Bottom-up, every count joined with the sum of its parts; top-down, parts made to add up. And the variances on the way up."""
+        joined: list[NDArray[np.float64]] = []
+        spread: list[NDArray[np.float64]] = []
+        for depth in range(len(self.levels) - 1, -1, -1):
+            counts = self.levels[depth].counts.astype(np.float64)
+            noise = np.full(len(counts), self.variance)
+            if joined:
+                below = self.levels[depth + 1].parent
+                sums = np.bincount(below, joined[0], len(counts))
+                errors = np.bincount(below, spread[0], len(counts))
+                weight = np.where(errors > 0, noise / (noise + errors), 0.0)
+                counts = counts + weight * (sums - counts)
+                noise = noise * (1 - weight)
+            joined.insert(0, counts)
+            spread.insert(0, noise)
+        for depth in range(1, len(self.levels)):
+            parent = self.levels[depth].parent
+            sums = np.bincount(parent, joined[depth], len(joined[depth - 1]))
+            errors = np.bincount(parent, spread[depth], len(joined[depth - 1]))
+            joined[depth] = joined[depth] + (joined[depth - 1] - sums)[parent] * spread[depth] / errors[parent]
+        return joined, spread
+
+    def leaves(self) -> Leaves:
+        """The finest cells."""
+        return self._covering(lambda run: run)
+
+    def smooth(self) -> Leaves:
+        """Cells as fine as their noise allows to see."""
+        return self._covering(self._believed)
+
+    def _covering(self, simplify: Callable[[list[_Piece]], list[_Piece]]) -> Leaves:
+        pieces: list[_Piece] = []
+        roots = len(self.levels[0].starts)
+        for first in range(0, roots, TOGETHER):
+            pieces += self._gathered(0, range(first, min(first + TOGETHER, roots)), simplify)
+        edges = [piece.start for piece in pieces] + [pieces[-1].end]
+        return Leaves(
+            np.array(edges, np.int64), np.array([p.count for p in pieces]), np.array([p.variance for p in pieces])
+        )
+
+    def _pieces(self, depth: int, i: int, simplify: Callable[[list[_Piece]], list[_Piece]]) -> list[_Piece]:
+        counts, spread = self._agreed
+        parts = self._children[depth].get(i, range(0))
+        if not parts:
+            level = self.levels[depth]
+            return [_Piece(int(level.starts[i]), int(level.ends[i]), float(counts[depth][i]), float(spread[depth][i]))]
+        return self._gathered(depth + 1, parts, simplify)
+
+    def _gathered(self, depth: int, parts: range, simplify: Callable[[list[_Piece]], list[_Piece]]) -> list[_Piece]:
+        found: list[_Piece] = []
+        run: list[_Piece] = []
+        for part in parts:
+            below = self._pieces(depth, part, simplify)
+            if len(below) == 1:
+                run += below
+            else:
+                found += [*simplify(run), *below]
+                run = []
+        return found + simplify(run)
+
+    @cached_property
+    def _children(self) -> list[dict[int, range]]:
+        """The cells of the next level that each cell was cut into; cells of a level stand in order."""
+        found = []
+        for level in self.levels[1:]:
+            cells, first = np.unique(level.parent, return_index=True)
+            last = np.append(first[1:], len(level.parent))
+            found.append({int(c): range(int(a), int(b)) for c, a, b in zip(cells, first, last, strict=True)})
+        return [*found, {}]
+
+    def _believed(self, run: list[_Piece]) -> list[_Piece]:
+        """Neighbouring cells as they are where they scatter more than noise does, else as one, but for single ones that stand out."""
+        if len(run) < 2:
+            return run
+        width = np.array([p.end - p.start for p in run], np.float64)
+        counts, noise = np.array([p.count for p in run]), np.array([p.variance for p in run])
+        gap = (counts - counts.sum() * width / width.sum()) / np.sqrt(noise)
+        free = len(run) - 1
+        if float(gap @ gap) - free > UNEVEN * sqrt(2 * free):
+            peaks = gap > PEAK
+            if not peaks.any():
+                return run
+            # Without its peaks a run may well be even.
+            return [p for part in _split(run, peaks) for p in ([part[0]] if len(part) == 1 else self._believed(part))]
+        return [_Piece(run[0].start, run[-1].end, float(counts.sum()), float(noise.sum()))]
+
+
+def _split(run: list[_Piece], peaks: NDArray[np.bool_]) -> list[list[_Piece]]:
+    """The run in parts, each peak a part of its own."""
+    parts: list[list[_Piece]] = []
+    for peak, group in groupby(zip(run, peaks.tolist(), strict=True), key=lambda pair: pair[1]):
+        pieces = [piece for piece, _ in group]
+        parts += [[piece] for piece in pieces] if peak else [pieces]
+    return parts
