@@ -10,6 +10,7 @@ import click
 from understudy import __version__
 from understudy.cli.answer import answer
 from understudy.cli.attack import attack
+from understudy.cli.audit import audit
 from understudy.cli.card import card
 from understudy.cli.demo import demo
 from understudy.cli.describe import describe
@@ -44,7 +45,7 @@ def understudy() -> None:
     """
 
 
-for command in (describe, plan, synthesize, sample, card, answer, ledger, synthesizers, attack, demo):
+for command in (describe, plan, synthesize, sample, card, answer, ledger, synthesizers, attack, audit, demo):
     understudy.add_command(command)
 
 

@@ -1,0 +1,139 @@
+"""`understudy audit`: how much loss can be proven from outside, beside what is claimed. Spends nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from understudy.cli import options
+from understudy.cli.layout import report, report_json
+from understudy.cli.paths import check_input
+from understudy.cli.screen import Screen, amount
+from understudy.cli.stop import FAILED
+
+if TYPE_CHECKING:
+    from understudy.workflow.audit import Audit
+
+
+@click.command(short_help="Try to refute a synthesizer's promise.")
+@click.argument("file", type=options.FILE, required=False)
+@click.option("--schema", type=options.FILE, metavar="S", help="What is public about FILE; every column declared.")
+@click.option(
+    "--synthesizer", default="independent", show_default=True, metavar="NAME", help="See `understudy synthesizers`."
+)
+@options.epsilon
+@options.delta
+@options.neighbours
+@options.currency
+@click.option(
+    "--runs",
+    type=click.IntRange(100, 5_000_000),
+    default=50_000,
+    show_default=True,
+    metavar="N",
+    help="Answers to each question on either table. More of them prove more.",
+)
+@click.option(
+    "--canaries", type=click.IntRange(20, 4_000), default=500, show_default=True, help="Made rows beside FILE's."
+)
+@click.option("--ledger", type=options.FILE, metavar="L", help="Where the look at FILE is noted. Default: FILE.ledger.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the canaries and their coins. Noise has no seed.")
+@options.as_json
+@click.pass_obj
+def audit(
+    screen: Screen,
+    file: Path | None,
+    schema: Path | None,
+    synthesizer: str,
+    epsilon: str,
+    delta: str | None,
+    neighbours: str,
+    currency: str | None,
+    runs: int,
+    canaries: int,
+    ledger: Path | None,
+    seed: int | None,
+    as_json: bool,
+) -> int:
+    """Prove a lower bound on what a synthesizer gives away, beside what it claims; exit code 1 if it gives away more.
+
+    White-box, on a made table and its worst neighbour; with FILE also by one run on a copy of it with canaries in it, which is
+    noted in its ledger and costs nothing: the answers are thrown away.
+    """
+    if file is not None:
+        check_input(file)
+    elif schema is not None or ledger is not None:
+        raise click.UsageError("--schema and --ledger go with a FILE.")
+    from understudy.workflow.audit import audit as look
+
+    with screen.progress():
+        found = look(
+            file,
+            schema,
+            synthesizer=synthesizer,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=neighbours,
+            currency=currency,
+            runs=runs,
+            canaries=canaries,
+            ledger=ledger,
+            seed=seed,
+            progress=screen.step,
+        )
+    if as_json:
+        report_json(facts(found))
+    else:
+        report(lines(found))
+    return FAILED if found.violated else 0
+
+
+def facts(found: Audit) -> dict[str, object]:
+    """An audit for a program."""
+    verdict, once = found.verdict, found.canaries
+    return {
+        "synthesizer": found.synthesizer,
+        "epsilon": found.budget.epsilon,
+        "delta": found.budget.delta,
+        "neighbours": str(found.neighbours),
+        "violated": found.violated,
+        "alpha": verdict.alpha,
+        "white_box": {
+            "questions": found.questions,
+            "runs": found.runs,
+            "currency": str(verdict.currency),
+            "claimed": verdict.claimed,
+            "measured": verdict.measured,
+            "measured_by_spread": verdict.by_spread,
+            "epsilon": verdict.epsilon,
+            "epsilon_by_spread": verdict.epsilon_by_spread,
+            "violated": verdict.violated,
+        },
+        "one_run": None
+        if once is None
+        else {
+            "internal": True,
+            "canaries": once.canaries,
+            "guesses": once.guesses,
+            "right": once.right,
+            "epsilon": once.epsilon,
+        },
+        "sentences": found.sentences(),
+    }
+
+
+def lines(found: Audit) -> list[str]:
+    """An audit for a person."""
+    heard = (
+        f"{amount(found.questions, 'question')}, {found.runs:,} answers to each on either of two neighbouring tables"
+    )
+    told = [f"{found.synthesizer}, {found.budget}, {found.neighbours}: {heard}.", *found.sentences()]
+    if found.canaries is not None:
+        told.append("The one run read real rows: internal, not private, and noted in the ledger. Nothing was spent.")
+    else:
+        told.append("Nothing was read and nothing was spent.")
+    if found.violated:
+        told.append("The promise does not hold. Do not release anything made with this configuration.")
+    return told

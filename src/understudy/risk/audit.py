@@ -1,0 +1,258 @@
+"""Empirical lower bounds on privacy loss: what an auditor proves who sees answers on two neighbouring tables.
+
+All bounds hold with probability 1 - ALPHA. A threshold on a score makes false positives and false negatives; their rates get
+Clopper-Pearson upper bounds FPR and FNR at half of ALPHA each, and any test with such rates proves
+
+  GDP    μ ≥ Φ⁻¹(1 - δ - FPR) - Φ⁻¹(FNR)                                   Nasr et al., "Tight auditing of differentially private ML", 2023
+  pure   ε ≥ max(ln((1 - δ - FPR)/FNR), ln((1 - δ - FNR)/FPR))              Kairouz, Oh, Viswanath, "The composition theorem", 2015
+  zCDP   ρ ≥ max over α of D_α(test on one side ‖ test on the other)/α      Bun, Steinke, "Concentrated differential privacy", 2016
+
+A threshold is fixed beforehand, or chosen on one half of the scores and judged on the other, so looking for the most telling one costs no
+validity. `spread_loss` is the second look: the loss that noise of the observed spread would cause on these two tables,
+taking its law as stated. It needs far fewer answers, and is the one that notices noise which is a little short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special, stats
+
+from understudy.accounting.conversion import epsilon_of
+from understudy.accounting.cost import Currency
+from understudy.accounting.law import Law
+from understudy.accounting.preview import deviation
+
+ALPHA = 1e-6
+"""Chance of a false alarm."""
+
+ORDERS = np.array([1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32])
+"""Orders of Rényi divergence that a zCDP audit tries."""
+
+THRESHOLDS = 400
+
+Floats = NDArray[np.float64]
+Bound = Callable[[Floats, Floats], Floats]
+"""What false positive and false negative rates, both from above, prove about the loss."""
+
+
+def at_most(hits: NDArray[np.int64], trials: int, alpha: float) -> Floats:
+    """Clopper-Pearson upper bounds of probabilities.
+
+    >>> at_most(np.array([0, 10]), 10, 0.05).round(3).tolist()
+    [0.259, 1.0]
+    """
+    with np.errstate(invalid="ignore"):
+        upper = stats.beta.ppf(1 - alpha, hits + 1, np.maximum(trials - hits, 1e-9))
+    return np.asarray(np.where(hits >= trials, 1.0, upper), np.float64)
+
+
+def lower_bound(here: Floats, there: Floats, bound: Bound, *, alpha: float = ALPHA, at: float | None = None) -> float:
+    """The best bound by a threshold on scores; high scores speak for `there`."""
+
+    def bounds(first: Floats, second: Floats, cuts: Floats) -> Floats:
+        wrong = len(first) - np.searchsorted(np.sort(first), cuts, side="left")
+        missed = np.searchsorted(np.sort(second), cuts, side="left")
+        rates = at_most(wrong, len(first), alpha / 2), at_most(missed, len(second), alpha / 2)
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(bound(*rates), nan=0.0, neginf=0.0, posinf=inf)
+
+    if at is None:
+        half = len(here) // 2, len(there) // 2
+        pooled = np.unique(np.concatenate([here[: half[0]], there[: half[1]]]))
+        if len(pooled) > THRESHOLDS:
+            pooled = np.unique(np.quantile(pooled, np.linspace(0, 1, THRESHOLDS)))
+        at = float(pooled[int(np.argmax(bounds(here[: half[0]], there[: half[1]], pooled)))])
+        here, there = here[half[0] :], there[half[1] :]
+    return max(0.0, float(bounds(here, there, np.array([at]))[0]))
+
+
+def loss_seen(here: Floats, there: Floats, currency: Currency, *, delta: float = 0.0, alpha: float = ALPHA) -> float:
+    """The μ, ε or ρ that scores prove. For Gaussian noise the middle is the best threshold, so it is fixed beforehand."""
+    match currency:
+        case Currency.GDP:
+            return lower_bound(
+                here, there, lambda p, m: special.ndtri(1 - delta - p) - special.ndtri(m), alpha=alpha, at=0.0
+            )
+        case Currency.PURE:
+            return lower_bound(here, there, lambda p, m: _log_ratio(p, m, delta), alpha=alpha)
+        case Currency.ZCDP:
+            return lower_bound(
+                here, there, lambda p, m: np.maximum(_divergence(1 - m, p), _divergence(1 - p, m)), alpha=alpha
+            )
+
+
+def _log_ratio(p: Floats, m: Floats, delta: float) -> Floats:
+    return np.maximum(np.log(np.maximum(1 - delta - p, 0) / m), np.log(np.maximum(1 - delta - m, 0) / p))
+
+
+def _divergence(p: Floats, q: Floats) -> Floats:
+    """max over α of D_α(Bernoulli(p) ‖ Bernoulli(q)) / α, for p ≥ q."""
+    a = ORDERS[:, None]
+    logs = np.logaddexp(a * np.log(p) + (1 - a) * np.log(q), a * np.log1p(-p) + (1 - a) * np.log1p(-q))
+    return np.asarray(np.where(p > q, (logs / (a - 1) / a).max(axis=0), 0.0))
+
+
+# Scores
+
+
+def log_mass(law: Law, scale: Fraction, k: NDArray[np.int64]) -> Floats:
+    """log P(noise = k), up to a constant that likelihood ratios lose."""
+    s, size = float(scale), np.abs(np.asarray(k, np.float64))
+    match law:
+        case Law.DISCRETE_LAPLACE:
+            return -size / s
+        case Law.DISCRETE_GAUSSIAN:
+            return -size * size / (2 * s * s)
+        case Law.ROUNDED_GAUSSIAN:
+            low, high = special.log_ndtr(-(size - 0.5) / s), special.log_ndtr(-(size + 0.5) / s)
+            return np.asarray(low + np.log(-np.expm1(high - low)), np.float64)
+
+
+def likelihood_ratio(
+    values: NDArray[np.int64], here: NDArray[np.int64], there: NDArray[np.int64], law: Law, scale: Fraction
+) -> Floats:
+    """log P(values | there) - log P(values | here) of noisy vectors, one for each along the first axis: the best score there is.
+
+    >>> likelihood_ratio(np.array([[0], [1]]), np.array([0]), np.array([1]), Law.DISCRETE_LAPLACE, Fraction(1)).tolist()
+    [-1.0, 1.0]
+    """
+    moved = np.asarray(here != there).ravel()
+    if not moved.any():
+        return np.zeros(len(values))
+    cells = values.reshape(len(values), -1)[:, moved]
+    ratio = log_mass(law, scale, cells - there.ravel()[moved]) - log_mass(law, scale, cells - here.ravel()[moved])
+    return np.asarray(ratio.sum(axis=1), np.float64)
+
+
+def log_odds(here: Floats, there: Floats) -> Floats:
+    """log P(candidate | there) - log P(candidate | here) of a private choice, from its log-weights."""
+    return np.asarray((there - special.logsumexp(there)) - (here - special.logsumexp(here)), np.float64)
+
+
+# Spread
+
+
+@dataclass(kw_only=True, eq=False)
+class Spread:
+    """Moments of one answer's noise, returned minus exact, and how far the exact answer moves between the two tables."""
+
+    law: Law
+    moved: NDArray[np.int64]
+    n: int = field(default=0, init=False)
+    second: float = field(default=0.0, init=False)
+    fourth: float = field(default=0.0, init=False)
+
+    def add(self, noise: NDArray[np.int64]) -> None:
+        """Take more noise in."""
+        square = np.square(noise.astype(np.float64))
+        self.n += noise.size
+        self.second += float(square.sum())
+        self.fourth += float(np.square(square).sum())
+
+    def most(self, alpha: float) -> float:
+        """The largest scale that this noise is likely to have: the mean is known, because every law is centred."""
+        variance = self.second / self.n
+        error = float(stats.norm.isf(alpha)) * sqrt(max(self.fourth / self.n - variance**2, 0.0) / self.n)
+        return _scale_of(self.law, variance + error)
+
+
+def spread_loss(spreads: Sequence[Spread], currency: Currency, *, alpha: float = ALPHA) -> float:
+    """The μ, ε or ρ that noise of the observed spread causes on these two tables, at least."""
+    square = linear = 0.0
+    for spread in spreads:
+        if not spread.moved.any():
+            continue
+        scale = spread.most(alpha / len(spreads))
+        if scale <= 0:
+            return inf
+        square += float((spread.moved.astype(np.float64) ** 2).sum()) / scale**2
+        linear += float(np.abs(spread.moved).sum()) / scale
+    match currency:
+        case Currency.PURE:
+            return linear
+        case Currency.GDP:
+            return sqrt(square)
+        case Currency.ZCDP:
+            return square / 2
+
+
+def _scale_of(law: Law, variance: float) -> float:
+    """The scale whose noise has this variance."""
+    if variance <= 0:
+        return 0.0
+
+    def gap(s: float) -> float:
+        return deviation(law, Fraction(s).limit_denominator(2**20)) ** 2 - variance
+
+    return float(optimize.brentq(gap, 1e-2, 10 + 4 * sqrt(variance), xtol=1e-7))
+
+
+# Verdicts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A claim, and what was proven about it, in the run's measure and as the ε a person reads. `delta` is that of the claimed ε."""
+
+    currency: Currency
+    claimed: float
+    measured: float
+    """By the answers alone, whatever their law."""
+    by_spread: float | None
+    """By the spread of the noise, taking its law as stated."""
+    claimed_epsilon: float
+    delta: float
+    alpha: float = ALPHA
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is refuted."""
+        return max(self.measured, self.by_spread or 0.0) > self.claimed * (1 + 1e-9)
+
+    @property
+    def epsilon(self) -> float:
+        """What the answers prove, as ε at the claim's δ."""
+        return as_epsilon(self.currency, self.measured, self.delta)
+
+    @property
+    def epsilon_by_spread(self) -> float | None:
+        """What the spread of the noise says, as ε at the claim's δ."""
+        return None if self.by_spread is None else as_epsilon(self.currency, self.by_spread, self.delta)
+
+    def sentence(self) -> str:
+        """The verdict in one line.
+
+        >>> Verdict(currency=Currency.PURE, claimed=1.0, measured=0.87, by_spread=None, claimed_epsilon=1.0, delta=0.0).sentence()
+        'claimed 1.00, measured at least 0.87, no violation at 1e-6'
+        """
+        seen = max(self.epsilon, self.epsilon_by_spread or 0.0) if self.violated else self.epsilon
+        level = f"{self.alpha:.0e}".replace("e-0", "e-")
+        end = f"VIOLATION at {level}" if self.violated else f"no violation at {level}"
+        return f"claimed {self.claimed_epsilon:.2f}, measured at least {spelled_down(seen)}, {end}"
+
+
+def as_epsilon(currency: Currency, amount: float, delta: float) -> float:
+    """A loss in a run's measure (μ, ε or ρ) as the ε at a δ.
+
+    >>> as_epsilon(Currency.PURE, 0.5, 0.0), as_epsilon(Currency.GDP, 0.0, 1e-9)
+    (0.5, 0.0)
+    """
+    if currency is Currency.PURE or amount in (0.0, inf):
+        return amount
+    exact = Fraction(amount).limit_denominator(10**9)
+    return float(epsilon_of(currency, exact * exact if currency is Currency.GDP else exact, Fraction(delta)))
+
+
+def spelled_down(value: float) -> str:
+    """Two decimals, never rounded up: a lower bound stays one.
+
+    >>> spelled_down(0.999), spelled_down(inf)
+    ('0.99', '∞')
+    """
+    return "∞" if value == inf else f"{int(value * 100 + 1e-9) / 100:.2f}"

@@ -1,0 +1,255 @@
+"""Audit a synthesizer as configured: how much privacy loss can be proven from outside, beside what is claimed.
+
+White-box: a made-up table and its neighbour, the real synthesizer asking the real curator, every question heard many times on both
+(`workflow.hearing`). One run: canaries in a copy of the custodian's own table (`risk.audit_canaries`). Neither spends anything: answers
+come from a practice run and are thrown away. The second reads real rows, so the look is noted in the dataset's ledger and its result is
+internal, not private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from understudy.accounting.budget import DEFAULT_DELTA, Budget
+from understudy.accounting.cost import Currency
+from understudy.accounting.filter import Filter
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Custody, Room, Rows, Till, Window
+from understudy.curator.planted import Encoded, Joined
+from understudy.errors import Refused
+from understudy.risk.audit import ALPHA, Verdict, loss_seen, spelled_down, spread_loss
+from understudy.risk.audit_canaries import Guesses, guessed, scores
+from understudy.schema import Boolean, Categorical, Schema
+from understudy.synthesizers import Progress, Synthesizer, Workload, make, silent
+from understudy.tables import Table
+from understudy.workflow.hearing import Hearing, Practice
+from understudy.workflow.opening import open_source, schema_for, without_notes
+from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, open_ledger, refuse_early
+
+RUNS = 50_000
+"""Answers to each question on either table."""
+
+CANARIES = 500
+
+CROWD = 500
+"""Rows in each of two opposite cells of the made-up table: enough for a cell to pass any threshold."""
+
+WORLD = Schema(
+    columns=(
+        Categorical(name="colour", values=("red", "green", "blue"), nullable=False),
+        Boolean(name="smoker", nullable=False),
+    )
+)
+"""The made-up table's columns. On counts, one row moves an answer as far as it can on any table; small ones are heard quickly."""
+
+INTERNAL = (
+    "internal, not private: one practice run with canaries in a copy of the real rows; its answers were thrown away"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What was claimed and what was proven. `canaries` is there where a table was given."""
+
+    synthesizer: str
+    budget: Budget
+    neighbours: Neighbours
+    runs: int
+    questions: int
+    verdict: Verdict
+    canaries: Guesses | None = None
+
+    @property
+    def violated(self) -> bool:
+        """Whether either audit refutes the claim."""
+        one_run = self.canaries is not None and self.canaries.epsilon > float(self.budget.epsilon)
+        return self.verdict.violated or one_run
+
+    def sentences(self) -> list[str]:
+        """What a person reads."""
+        told = [f"white-box: {self.verdict.sentence()}"]
+        if self.verdict.epsilon_by_spread is not None:
+            told.append(
+                f"spread of the noise, its law taken as stated: at least {spelled_down(self.verdict.epsilon_by_spread)} of"
+                f" {self.verdict.claimed_epsilon:.2f}"
+            )
+        if self.canaries is not None:
+            one = self.canaries
+            end = "VIOLATION" if one.epsilon > float(self.budget.epsilon) else "no violation"
+            told.append(
+                f"one run: claimed {float(self.budget.epsilon):.2f}, measured at least {spelled_down(one.epsilon)}, {end} at 1e-6"
+                f" ({one.right} of {one.guesses} guesses right, {one.canaries:,} canaries)"
+            )
+        return told
+
+
+def audit(
+    data: object = None,
+    schema: Schema | str | Path | None = None,
+    *,
+    synthesizer: str | Synthesizer = DEFAULT_SYNTHESIZER,
+    epsilon: object,
+    delta: object = None,
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    currency: Currency | str | None = None,
+    runs: int = RUNS,
+    canaries: int = CANARIES,
+    ledger: str | Path | None = None,
+    seed: int | None = None,
+    alpha: float = ALPHA,
+    progress: Progress = silent,
+) -> Audit:
+    """Lower bounds on what a synthesizer loses at this budget, beside the claim. Spends nothing.
+
+    With `data` also by one run on a copy of it with canaries in it; that look is noted in its ledger. `seed` decides where canaries go
+    and which are in, never the noise.
+
+    >>> audit(synthesizer="independent", epsilon=4, delta=0, runs=2_000).violated
+    False
+    """
+    method = synthesizer if isinstance(synthesizer, Synthesizer) else make(synthesizer)
+    relation, chosen = Neighbours(neighbours), Currency(currency) if currency else None
+    budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
+    if runs < 100:
+        raise Refused("An audit needs at least 100 answers to each question: use more runs. Nothing was spent")
+    filter = filter_for(budget, WORLD, method, chosen)
+    refuse_early(WORLD, method, filter, budget.epsilon)
+    once: Callable[[], Guesses] | None = None
+    if data is not None:
+        once = _prepared(
+            data,
+            schema,
+            method,
+            budget,
+            relation,
+            chosen,
+            canaries,
+            ledger,
+            np.random.default_rng(seed),
+            alpha,
+            progress,
+        )
+    verdict, questions = white_box(method, budget, filter, relation, runs=runs, alpha=alpha, progress=progress)
+    return Audit(
+        synthesizer=method.name,
+        budget=budget,
+        neighbours=relation,
+        runs=runs,
+        questions=questions,
+        verdict=verdict,
+        canaries=None if once is None else once(),
+    )
+
+
+def white_box(
+    method: Synthesizer,
+    budget: Budget,
+    filter: Filter,
+    relation: Neighbours,
+    *,
+    runs: int = RUNS,
+    alpha: float = ALPHA,
+    progress: Progress = silent,
+) -> tuple[Verdict, int]:
+    """The verdict on a made-up table and its neighbour, and how many questions the run asked."""
+    hearing = Hearing(schema=WORLD, neighbours=relation, times=runs, progress=progress)
+    if method.reads_rows:
+        here, there = worst_pair(relation)
+        room = hearing.room(here, there, filter, epsilon=budget.epsilon)
+        method.measure(Window(Custody(room, WORLD)), Workload.of_order(WORLD), silent)
+    progress("hearing", 1.0)
+    threshold_delta = float(filter.delta)
+    total, measure = float(filter.total), filter.currency
+    claimed = sqrt(total) if measure is Currency.GDP else total
+    if not method.reads_rows:
+        claimed, measured, spread = 0.0, 0.0, 0.0
+    else:
+        measured = loss_seen(hearing.here, hearing.there, measure, delta=threshold_delta, alpha=alpha / 2)
+        spread = spread_loss(hearing.spreads, measure, alpha=alpha / 2)
+    return (
+        Verdict(
+            currency=measure,
+            claimed=claimed,
+            measured=measured,
+            by_spread=spread,
+            claimed_epsilon=float(budget.epsilon) if method.reads_rows else 0.0,
+            delta=float(budget.delta) - (threshold_delta if measure is not Currency.PURE else 0.0),
+            alpha=alpha,
+        ),
+        hearing.questions,
+    )
+
+
+def worst_pair(relation: Neighbours) -> tuple[Encoded, Encoded]:
+    """Two neighbours that differ in one row: one row more in a crowded cell, or one that moved to the opposite cell."""
+    colour = np.repeat(np.array([0, 2]), CROWD)
+    smoker = np.repeat(np.array([0, 1]), CROWD)
+    here = {"colour": colour, "smoker": smoker}
+    if relation is Neighbours.ADD_REMOVE:
+        there = {"colour": np.append(colour, 2), "smoker": np.append(smoker, 1)}
+    else:
+        there = {"colour": np.append(colour[1:], 2), "smoker": np.append(smoker[1:], 1)}
+    return Encoded(WORLD, here), Encoded(WORLD, there)
+
+
+def _prepared(
+    data: object,
+    schema: Schema | str | Path | None,
+    method: Synthesizer,
+    budget: Budget,
+    relation: Neighbours,
+    currency: Currency | None,
+    canaries: int,
+    ledger: str | Path | None,
+    rng: np.random.Generator,
+    alpha: float,
+    progress: Progress,
+) -> Callable[[], Guesses]:
+    """Everything that can be refused is, and the look is noted; then the one run on a copy with canaries."""
+    if canaries < 20:
+        raise Refused("One run needs at least 20 canaries. Nothing was spent")
+    source = open_source(data)
+    described = without_notes(schema_for(source, schema))
+    if not described.closed:
+        name = next(n for n in described if not described[n].closed)
+        raise Refused(
+            f"{name}: canaries need to know which values there are. Declare this column's domain in the schema. Nothing was spent"
+        )
+    filter = filter_for(budget, described, method, currency)
+    refuse_early(described, method, filter, budget.epsilon)
+    with open_ledger(ledger, source, dataset=None, neighbours=relation, schema=described) as book:
+        book.note("audit", INTERNAL)
+
+    def once() -> Guesses:
+        progress("canaries", 0.0)
+        table = Table(source, described)
+        coins = rng.random(canaries) < 0.5
+        planted = {n: rng.integers(0, described.codecs[n].size, canaries) for n in described}
+        others = None
+        rows = {name: codes[coins] for name, codes in planted.items()}
+        if relation is Neighbours.REPLACE:
+            others = {n: rng.integers(0, described.codecs[n].size, canaries) for n in described}
+            rows = {name: np.where(coins, planted[name], others[name]) for name in planted}
+        room = Room(
+            table=cast(Rows, Joined(table, Encoded(described, rows))),
+            till=Till(Practice(), filter),
+            neighbours=relation,
+            currency=filter.currency,
+            epsilon=budget.epsilon,
+            max_rows=described.unit.max_rows,
+        )
+        measured = method.measure(Window(Custody(room, described)), Workload.of_order(described), silent)
+        progress("canaries", 0.8)
+        cliques = list(dict.fromkeys(m.clique for m in measured))
+        base = dict(zip(cliques, table.counts(cliques), strict=True))
+        found = scores(measured, base, planted, others)
+        progress("canaries", 1.0)
+        return guessed(found, coins, delta=float(budget.delta), alpha=alpha)
+
+    return once
