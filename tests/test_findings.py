@@ -7,7 +7,8 @@ import math
 
 import pytest
 
-from understudy.findings import INTERNAL, Assessment, Better, Finding, Part, mean_of, missing
+from understudy.errors import TableError
+from understudy.findings import INTERNAL, Assessment, Better, Finding, Measure, Part, mean_of, missing, run
 
 
 def sample() -> Assessment:
@@ -73,3 +74,26 @@ def test_it_reads_as_text() -> None:
         "  X: 0.5 (0.4 to 0.6)",
         "  Y: not computed (no rows)",
     ]
+
+
+@pytest.mark.parametrize("error", [TableError("the table has no such column"), ValueError("Ann, 34"), MemoryError()])
+def test_a_measure_that_fails_is_listed_and_the_rest_goes_on(error: Exception) -> None:
+    def fails() -> Finding:
+        raise error
+
+    measures = [
+        Measure("a", "A", "one", fails),
+        Measure("b", "B", "one", lambda: Finding(name="b", title="B", value=1.0)),
+    ]
+    found = run(measures)
+    assert [finding.computed for finding in found] == [False, True]
+    assert "Ann" not in found[0].reason
+    assert found[0].family == "one"
+
+
+def test_a_mistake_of_ours_is_not_taken_for_a_finding() -> None:
+    def wrong() -> Finding:
+        raise TypeError("a bug")
+
+    with pytest.raises(TypeError):
+        run([Measure("a", "A", "one", wrong)])

@@ -15,13 +15,13 @@ import understudy
 
 NAMES = {
     # verbs
-    "describe", "plan", "synthesize", "load", "load_schema", "save_schema",
+    "describe", "evaluate", "plan", "synthesize", "load", "load_schema", "save_schema",
     # what a table looks like
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",
     # what is paid
     "Budget", "Currency", "Ledger", "Neighbours",
     # what comes out
-    "Guarantee", "Plan", "Release",
+    "Evaluation", "Guarantee", "Plan", "Release",
     # what goes wrong
     "UnderstudyError", "errors",
 }  # fmt: skip

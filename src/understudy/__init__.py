@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from understudy.schema.schema import Schema as Schema
     from understudy.schema.schema import Unit as Unit
     from understudy.workflow.describe import describe as describe
+    from understudy.workflow.evaluate import Evaluation as Evaluation
+    from understudy.workflow.evaluate import evaluate as evaluate
     from understudy.workflow.plan import Plan as Plan
     from understudy.workflow.plan import plan as plan
     from understudy.workflow.run import synthesize as synthesize
@@ -59,6 +61,7 @@ _HOMES = {
     "understudy.schema.lattice": ("Date", "Datetime", "Integer", "Real", "Time"),
     "understudy.schema.schema": ("Schema", "Unit"),
     "understudy.workflow.describe": ("describe",),
+    "understudy.workflow.evaluate": ("Evaluation", "evaluate"),
     "understudy.workflow.plan": ("Plan", "plan"),
     "understudy.workflow.run": ("synthesize",),
 }
@@ -71,6 +74,7 @@ __all__ = [
     "Currency",
     "Date",
     "Datetime",
+    "Evaluation",
     "Guarantee",
     "Identifier",
     "Integer",
@@ -87,6 +91,7 @@ __all__ = [
     "Unit",
     "describe",
     "errors",
+    "evaluate",
     "load",
     "load_schema",
     "plan",

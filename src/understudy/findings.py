@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-import numpy as np
-
 from understudy.errors import UnderstudyError
 
 INTERNAL = "internal, not private: computed from the real rows without noise"
@@ -241,7 +239,7 @@ def run(measures: Sequence[Measure], progress: Progress = silent) -> tuple[Findi
             found.append(measure.compute())
         except (Unavailable, UnderstudyError) as reason:
             found.append(missing(measure.name, measure.title, str(reason), family=measure.family))
-        except (np.linalg.LinAlgError, MemoryError) as error:
+        except (ValueError, ArithmeticError, MemoryError) as error:  # numpy's LinAlgError is a ValueError
             why = f"it could not be computed ({type(error).__name__})"
             found.append(missing(measure.name, measure.title, why, family=measure.family))
     progress("done", 1.0)

@@ -60,5 +60,8 @@ def test_targets_nobody_named() -> None:
     assert default_targets(SCHEMA) == ("married", "sex", "school")
     with pytest.raises(Unavailable, match="name a target"):
         tasks(table(made(30, 1)).records(), table(made(30, 1)).records(), (), rng=np.random.default_rng(1))
+    alone = table([(5, sex, "low", 1.0, True) for _, sex, *_ in made(100, 1)]).records()
+    with pytest.raises(Unavailable, match="no other column"):
+        tasks(alone, alone, ("sex",), rng=np.random.default_rng(1))
     with pytest.raises(Unavailable, match="twenty rows"):
         tasks(table(made(9, 1)).records(), table(made(9, 1)).records(), ("sex",), rng=np.random.default_rng(1))

@@ -133,10 +133,10 @@ def assess(
             raise Unavailable("no release was given, so its measurements are not known")
         if release.schema.unit.id is not None:
             raise Unavailable("rows were bounded per unit by a secret draw, so what was counted is not known any more")
-        return by_measurements(real, list(release.measurements), members(), control(), guarantee=guarantee)
+        return by_measurements(real, _inside(release, schema), members(), control(), guarantee=guarantee)
 
     def dense() -> Finding:
-        cliques = None if release is None else [m.clique for m in release.measurements]
+        cliques = None if release is None else [m.clique for m in _inside(release, schema)]
         return by_density(schema, rows(), members(), control(), cliques=cliques, rng=rng, guarantee=guarantee)
 
     def unique() -> Finding:
@@ -200,3 +200,8 @@ def assess(
         "seed": seed,
     }
     return Assessment(subject="risk", findings=run(measures, progress), facts=facts)
+
+
+def _inside(release: Released, schema: Schema) -> list[Measurement]:
+    """What was measured of the columns that are compared."""
+    return [m for m in release.measurements if all(name in schema for name in m.clique)]

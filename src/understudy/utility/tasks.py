@@ -98,6 +98,8 @@ def _task(
     if min(train.rows, made.rows, test.rows) < 20:
         raise Unavailable("fewer than twenty rows to train or test on")
     design = Design.of([column for column in real.codes if column != target], train, made)
+    if not design.features:
+        raise Unavailable("no other column varies")
     truth = test.codes[target]
     scores: dict[str, Fact] = {}
     for word, rows_used in (("synthetic", made), ("nonprivate", train)):

@@ -1,0 +1,303 @@
+"""Evaluate a stand-in: what it keeps of the original, and who could be found in it. Reads the real rows, and says so in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from understudy.accounting.ledger import Ledger
+from understudy.accounting.neighbours import Neighbours
+from understudy.errors import Refused
+from understudy.findings import INTERNAL, Assessment, Fact, Progress, silent
+from understudy.releases import Release
+from understudy.releases.file import load
+from understudy.releases.guarantee import Promise
+from understudy.risk import assess as assess_risk
+from understudy.schema import Categorical, Column, Lattice, Schema, Unit, load_schema
+from understudy.tables import Source, Table
+from understudy.tables.draft import draft
+from understudy.utility import assess as assess_utility
+from understudy.workflow.opening import open_source
+
+CHOICE = "Picking the best of several releases by these numbers is a choice the guarantee does not cover."
+"""Stands wherever several evaluations can be compared."""
+
+ELSEWHERE = "(not in the real table)"
+"""Where labels go that only the stand-in has, in a schema that was drafted for the comparison."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """One column in both tables: the label of each code, and how many rows have it."""
+
+    column: str
+    type: str
+    labels: tuple[str, ...]
+    real: tuple[int, ...]
+    synthetic: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Fact]:
+        """As JSON holds it."""
+        return {
+            "column": self.column,
+            "type": self.type,
+            "labels": list(self.labels),
+            "real": list(self.real),
+            "synthetic": list(self.synthetic),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Utility and risk of one stand-in, column by column and attack by attack. Internal, not private.
+
+    `left_out` lists columns that could not be compared, with the reason; `noted` is the ledger that remembers the look, if any.
+
+    >>> import duckdb
+    >>> real = duckdb.sql("SELECT i % 90 AS age, i % 2 = 0 AS smoker FROM range(500) t(i)")
+    >>> found = evaluate(real, real)
+    >>> found.utility["kmarginal"].value, found.marking[:21]
+    (1000.0, 'internal, not private')
+    """
+
+    utility: Assessment
+    risk: Assessment | None
+    schema: Schema
+    distributions: tuple[Distribution, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    release: Release | None = None
+    title: str = "table"
+    noted: Path | None = None
+    marking: str = INTERNAL
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+    @property
+    def not_computed(self) -> tuple[tuple[str, str], ...]:
+        """Everything without a number, with the reason: columns, findings, parts of them."""
+        columns = tuple((f'column "{name}"', reason) for name, reason in self.left_out)
+        return (*columns, *self.utility.not_computed, *(() if self.risk is None else self.risk.not_computed))
+
+    def to_dict(self) -> dict[str, Fact]:
+        """The evaluation as JSON holds it."""
+        return {
+            "title": self.title,
+            "marking": self.marking,
+            "choice": CHOICE,
+            "noted": self.noted is not None,
+            "guarantee": None if self.release is None else self.release.guarantee.sentence(),
+            "left_out": [{"column": name, "reason": reason} for name, reason in self.left_out],
+            "distributions": [each.to_dict() for each in self.distributions],
+            "utility": self.utility.to_dict(),
+            "risk": None if self.risk is None else self.risk.to_dict(),
+            "facts": dict(self.facts),
+        }
+
+    def __str__(self) -> str:
+        parts = [str(self.utility)] + ([] if self.risk is None else [str(self.risk)])
+        parts += [f'column "{name}" left out: {reason}' for name, reason in self.left_out]
+        return "\n".join([*parts, CHOICE])
+
+
+def evaluate(
+    real: object,
+    synthetic: object = None,
+    *,
+    release: Release | str | Path | None = None,
+    schema: Schema | str | Path | None = None,
+    holdout: object = None,
+    copies: Sequence[object] = (),
+    named: object = None,
+    on: Sequence[str] | None = None,
+    key: str | None = None,
+    targets: Sequence[str] | None = None,
+    formulas: Mapping[str, str] | Sequence[str] = (),
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    radius: Mapping[str, float] | None = None,
+    enumeration: float | None = None,
+    risk: bool = True,
+    ledger: str | Path | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Evaluation:
+    """What a stand-in keeps of the original, and what it risks. Internal, not private: it reads the real rows without noise.
+
+    Give the `synthetic` table, or a `release` to sample one from; with both, the release's measurements are attacked too. The columns are
+    described by the release, by a `schema`, or by a look at the real table. `holdout` holds real rows that the release was not made
+    from: attacks need it as a control. `copies` are further copies of the same release; `named` is a file with names to link with, `key`
+    the column that says who is who. A `formula` is code to statsmodels: take none from a stranger. With a `ledger` (or one beside the file)
+    the look is noted before it is taken.
+
+    >>> import duckdb
+    >>> real = duckdb.sql("SELECT i % 90 AS age, i % 3 AS kind FROM range(900) t(i)")
+    >>> fake = duckdb.sql("SELECT 30 AS age, i % 3 AS kind FROM range(900) t(i)")
+    >>> evaluate(real, fake, risk=False).utility["tvd_1"].worst_parts(1)[0].name
+    'age'
+    """
+    made = load(release) if isinstance(release, str | Path) else release
+    if synthetic is None:
+        if made is None:
+            raise Refused("Give a synthetic table, or a release to sample one from. Nothing was read.")
+        synthetic = made.sample(kind="duckdb", seed=seed)
+    with ExitStack() as opened:
+
+        def source_of(data: object) -> Source:
+            source = open_source(data)
+            if source is not data:
+                opened.callback(source.close)
+            return source
+
+        original, others = source_of(real), [source_of(each) for each in (synthetic, *copies)]
+        control = None if holdout is None else source_of(holdout)
+        described, left_out = _common(original, others[0], made, schema)
+        for names in (quasi, sensitive, targets):
+            _check(names, described)
+        book = _note(ledger, original)
+        table, stand_ins = Table(original, described), [Table(other, described) for other in others]
+        apart = None if control is None else Table(control, described)
+        utility = assess_utility(
+            table,
+            stand_ins[0],
+            described,
+            targets=targets,
+            formulas=formulas,
+            holdout=apart,
+            enumeration=enumeration,
+            seed=seed,
+            progress=progress,
+        )
+        found = None
+        if risk:
+            roll = None if named is None else source_of(named)
+            found = assess_risk(
+                table,
+                stand_ins,
+                described,
+                holdout=apart,
+                release=made,
+                guarantee=_terms(made),
+                quasi=quasi,
+                sensitive=sensitive,
+                radius=radius,
+                named=None if roll is None else Table(roll, _only(described, roll)),
+                on=on,
+                key=key,
+                seed=seed,
+                progress=progress,
+            )
+        return Evaluation(
+            utility=utility,
+            risk=found,
+            schema=described,
+            distributions=_distributions(table, stand_ins[0], described),
+            left_out=left_out,
+            release=made,
+            title=original.title,
+            noted=book,
+            facts={"rows_real": table.rows(), "rows_synthetic": stand_ins[0].rows(), "seed": seed},
+        )
+
+
+def _common(
+    real: Source, synthetic: Source, release: Release | None, schema: Schema | str | Path | None
+) -> tuple[Schema, tuple[tuple[str, str], ...]]:
+    """A closed schema of what both tables have, rows as units; and what had to be left out."""
+    if release is not None:
+        known = release.schema
+    elif schema is not None:
+        known = schema if isinstance(schema, Schema) else load_schema(schema)
+    else:
+        known = draft(real, public_domains=True)
+        known = replace(known, columns=tuple(_tolerant(column) for column in known.columns))
+    if not known.closed:
+        known = _closed(known, draft(real, public_domains=True))
+    left_out: list[tuple[str, str]] = []
+    columns: list[Column] = []
+    for column in known.columns:
+        missing = [
+            word for word, source in (("real", real), ("synthetic", synthetic)) if column.name not in source.names
+        ]
+        reason = f"it is not in the {' or the '.join(missing)} table" if missing else ""
+        if not reason and column.modelled and not column.closed:
+            reason = "every cell of it is empty"
+        if column.modelled and reason:
+            left_out.append((column.name, reason))
+        columns.append(replace(column, use=False) if reason else column)
+    if not any(column.modelled for column in columns):
+        raise Refused("The two tables have no column in common that could be compared. Nothing was read.")
+    return replace(known, columns=tuple(columns), unit=Unit(), rows=None), tuple(left_out)
+
+
+def _tolerant(column: Column) -> Column:
+    """Labels that only the stand-in has are a difference of their own, not missing cells."""
+    free = isinstance(column, Categorical) and column.values is not None and ELSEWHERE not in column.values
+    return replace(column, other=ELSEWHERE) if free else column  # type: ignore[call-arg]
+
+
+def _closed(known: Schema, drafted: Schema) -> Schema:
+    """The schema with what it leaves open filled in from the real table: good for a comparison, and for nothing else."""
+    columns: list[Column] = []
+    for column in known.columns:
+        seen = next((other for other in drafted.columns if other.name == column.name), None)
+        if column.closed or not column.modelled or seen is None:
+            columns.append(column)
+        elif isinstance(column, Categorical) and isinstance(seen, Categorical):
+            columns.append(replace(column, values=tuple(v for v in seen.values or () if v not in column.missing)))
+        elif isinstance(column, Lattice) and type(seen) is type(column):
+            bounds = {
+                side: getattr(column, side) if getattr(column, side) is not None else getattr(seen, side)
+                for side in ("min", "max")
+            }
+            columns.append(replace(column, **bounds))
+        else:
+            columns.append(replace(seen, role=column.role, note=""))
+    return replace(known, columns=tuple(columns))
+
+
+def _note(ledger: str | Path | None, source: Source) -> Path | None:
+    """Write the look down before it is taken, in the ledger given or the one beside the file."""
+    beside = source.ledger_path if source.kind in ("csv", "parquet") and source.ledger_path.exists() else None
+    path = Path(ledger) if ledger is not None else beside
+    if path is not None:
+        with Ledger.open(path) as book:
+            book.note("evaluate", f"the real rows were compared with a stand-in; {INTERNAL}")
+    return path
+
+
+def _terms(release: Release | None) -> tuple[float, float] | None:
+    """(ε, δ), where it is about one row being there or not."""
+    if release is None or release.guarantee.kind is not Promise.PRIVATE:
+        return None
+    promise = release.guarantee
+    if promise.neighbours is not Neighbours.ADD_REMOVE or release.schema.unit.id is not None:
+        return None
+    return float(promise.epsilon), float(promise.delta)
+
+
+def _check(names: Sequence[str] | None, schema: Schema) -> None:
+    for name in names or ():
+        if name not in schema:
+            raise Refused(f'column "{name}" is not among those that can be compared. Nothing was compared.')
+
+
+def _only(schema: Schema, source: Source) -> Schema:
+    """The columns that a named file has too."""
+    return replace(
+        schema, columns=tuple(replace(c, use=c.use and c.name in source.names) for c in schema.columns), impossible=()
+    )
+
+
+def _distributions(real: Table, synthetic: Table, schema: Schema) -> tuple[Distribution, ...]:
+    cliques = [(name,) for name in schema]
+    return tuple(
+        Distribution(
+            column=name,
+            type=schema[name].type,
+            labels=schema.codecs[name].labels(),
+            real=tuple(here.tolist()),
+            synthetic=tuple(there.tolist()),
+        )
+        for (name,), here, there in zip(cliques, real.counts(cliques), synthetic.counts(cliques), strict=True)
+    )

@@ -1,0 +1,179 @@
+"""The verb: from files to an evaluation, noted in the ledger, with what could not be compared listed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import understudy as us
+from understudy.accounting.ledger import Ledger
+from understudy.errors import Refused
+from understudy.findings import INTERNAL
+from understudy.workflow.evaluate import CHOICE, ELSEWHERE, evaluate
+
+SCHEMA = us.Schema(
+    columns=(
+        us.Identifier(name="id"),
+        us.Integer(name="age", min=18, max=90, role=us.Role.QUASI_IDENTIFIER),
+        us.Categorical(name="sex", values=("F", "M"), role=us.Role.QUASI_IDENTIFIER),
+        us.Boolean(name="smoker", role=us.Role.SENSITIVE),
+    )
+)
+
+
+def frame(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 91, n)
+    return pd.DataFrame(
+        {
+            "id": [f"p{seed}-{i}" for i in range(n)],
+            "age": age,
+            "sex": rng.choice(["F", "M"], n),
+            "smoker": rng.random(n) < age / 120,
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    frame(600, 1).to_csv(tmp_path / "real.csv", index=False)
+    frame(600, 2).to_csv(tmp_path / "holdout.csv", index=False)
+    frame(600, 3).drop(columns="id").to_csv(tmp_path / "fake.csv", index=False)
+    return tmp_path
+
+
+def test_from_files_to_both_assessments(folder: Path) -> None:
+    stages = []
+    found = evaluate(
+        folder / "real.csv",
+        folder / "fake.csv",
+        schema=SCHEMA,
+        holdout=folder / "holdout.csv",
+        formulas={"smoker ~ age": "logit"},
+        progress=lambda stage, done: stages.append(stage),
+    )
+    assert found.utility["tvd_2"].computed
+    assert found.risk is not None
+    assert found.risk.facts["quasi_identifiers"] == ["age", "sex"]
+    assert found.risk.facts["sensitive"] == ["smoker"]
+    assert found.risk["singling_out"].computed
+    assert found.noted is None
+    assert stages.count("done") == 2
+    held = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert held["marking"] == INTERNAL
+    assert held["choice"] == CHOICE
+    ages = next(each for each in found.distributions if each.column == "age")
+    assert sum(ages.real) == sum(ages.synthetic) == 600
+    assert len(ages.labels) == len(ages.real)
+    assert CHOICE in str(found)
+
+
+def test_a_release_is_sampled_attacked_and_shown_beside_its_bound(folder: Path) -> None:
+    release = us.synthesize(folder / "real.csv", SCHEMA, epsilon=1, ledger=folder / "one.ledger")
+    release.save(folder / "one.understudy")
+    found = evaluate(folder / "real.csv", release=folder / "one.understudy", holdout=folder / "holdout.csv")
+    assert found.release is not None
+    assert found.risk is not None
+    attack = found.risk["membership_measurements"]
+    assert attack.computed
+    assert [part.facts["bound"] for part in attack.parts] == pytest.approx([0.0271828, 0.271828], abs=1e-6)
+    assert found.to_dict()["guarantee"] == release.guarantee.sentence()
+
+
+def test_the_look_is_noted_before_it_is_taken(folder: Path) -> None:
+    us.synthesize(folder / "real.csv", SCHEMA, epsilon=1, ledger=folder / "my.ledger")
+    before = Ledger.open(folder / "my.ledger").totals()
+    found = evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, risk=False, ledger=folder / "my.ledger")
+    assert found.noted == folder / "my.ledger"
+    with Ledger.open(folder / "my.ledger") as book:
+        last = book.entries()[-1]
+        assert last.event == "evaluate"
+        assert book.totals().epsilon == before.epsilon
+        assert book.totals().entries == before.entries + 1
+
+
+def test_a_ledger_beside_the_file_is_used_without_being_asked(folder: Path) -> None:
+    us.synthesize(folder / "real.csv", SCHEMA, epsilon=1)
+    found = evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, risk=False)
+    assert found.noted == folder / "real.csv.ledger"
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "duckdb"])
+def test_every_kind_of_frame(kind: str) -> None:
+    table = pa.Table.from_pandas(frame(80, 1).drop(columns="id"))
+    made = {
+        "pandas": lambda: table.to_pandas(),
+        "polars": lambda: pl.from_arrow(table),
+        "pyarrow": lambda: table,
+        "duckdb": lambda: duckdb.from_arrow(table),
+    }[kind]()
+    assert evaluate(made, made, risk=False).utility["kmarginal"].value == 1000
+
+
+def test_without_a_schema_the_real_table_is_looked_at_and_new_labels_show() -> None:
+    real = pa.table({"job": ["a", "b"] * 50, "n": list(range(100))})
+    fake = pa.table({"job": ["a", "zebra"] * 50, "n": list(range(100))})
+    found = evaluate(real, fake, risk=False)
+    jobs = next(each for each in found.distributions if each.column == "job")
+    assert jobs.synthetic[jobs.labels.index(ELSEWHERE)] == 50
+    assert found.utility["tvd_1"].parts[0].value == pytest.approx(0.5)
+
+
+def test_what_a_schema_leaves_open_is_filled_in_for_the_comparison(folder: Path) -> None:
+    opened = us.Schema(
+        columns=(us.Categorical(name="sex", missing=("X",)), us.Integer(name="age", min=0), us.Boolean(name="smoker"))
+    )
+    found = evaluate(folder / "real.csv", folder / "fake.csv", schema=opened, risk=False)
+    assert found.schema.closed
+    assert found.schema["sex"].values == ("F", "M")
+    assert (found.schema["age"].min, found.schema["age"].max) == (0, 90)
+
+
+def test_columns_that_one_table_lacks_are_left_out_and_listed(folder: Path) -> None:
+    wide = replace(SCHEMA, columns=(*SCHEMA.columns, us.Integer(name="height", min=0, max=250)))
+    real = frame(50, 1)
+    real["height"] = 170
+    found = evaluate(real, folder / "fake.csv", schema=wide, risk=False)
+    assert found.left_out == (("height", "it is not in the synthetic table"),)
+    assert ('column "height"', "it is not in the synthetic table") in found.not_computed
+    with pytest.raises(Refused, match="no column in common"):
+        evaluate(pa.table({"a": [1]}), pa.table({"b": [1]}))
+
+
+def test_copies_keys_and_a_named_file(folder: Path) -> None:
+    real = pd.read_csv(folder / "real.csv")
+    voters = real[["id", "age", "sex"]].iloc[:200]
+    found = evaluate(real, real, schema=SCHEMA, copies=[real], key="id", named=voters, radius={"age": 0})
+    assert found.risk is not None
+    match = found.risk["match_risk"]
+    assert match.facts["aligned"] is True
+    assert match.facts["copies"] == 2
+    alone = (real.groupby(["age", "sex"]).id.transform("size") == 1).mean()
+    assert match.facts["true_match_rate"] == pytest.approx(alone)
+    links = found.risk["linkage"]
+    assert links.computed
+    assert all(part.value == 1 for part in links.parts if part.computed)
+
+
+def test_a_table_with_a_unit_is_compared_row_by_row(folder: Path) -> None:
+    unit = replace(SCHEMA, unit=us.Unit(id="id", max_rows=2))
+    release = us.synthesize(folder / "real.csv", unit, epsilon=1, ledger=folder / "unit.ledger")
+    found = evaluate(folder / "real.csv", release=release, holdout=folder / "holdout.csv")
+    assert found.utility["tvd_1"].computed
+    assert found.risk is not None
+    assert "bounded per unit" in found.risk["membership_measurements"].reason
+
+
+def test_what_is_refused_reads_nothing(folder: Path) -> None:
+    with pytest.raises(Refused, match="Give a synthetic table"):
+        evaluate(folder / "real.csv")
+    with pytest.raises(Refused, match='"nonsense"'):
+        evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, quasi=["nonsense"])
