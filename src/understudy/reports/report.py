@@ -26,6 +26,7 @@ from understudy.releases import Release
 from understudy.releases.atomic import whole
 from understudy.reports.chart import column_chart, matrix, scale_bar, scatter
 from understudy.reports.registry import registry
+from understudy.workflow.evaluate import Evaluation
 
 FORMAT, VERSION = "understudy report", 1
 
@@ -36,6 +37,10 @@ UNFOLDED = frozenset(
     {"tasks", "scoreboard", "match_risk", "attribute_inference", "singling_out", "linkability", "violations"}
 )
 """Findings whose parts a page lists one by one; estimates do too."""
+
+
+RISKS = ("match_risk", "uniqueness")
+"""What stands for risk in the picture of risk against utility, in this order."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,7 +78,43 @@ class Report:
     utility: Assessment | None = None
     risk: Assessment | None = None
     trade: tuple[tuple[str, float, float], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
     facts: Mapping[str, Fact] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: Evaluation, *, others: Sequence[tuple[str, Evaluation]] = ()) -> Report:
+        """The report of an evaluation; `others` are evaluations of further releases, for the picture of risk against utility."""
+        columns = tuple(
+            Sight(
+                name=each.column,
+                labels=each.labels,
+                synthetic=_shares(each.synthetic),
+                real=_shares(each.real),
+            )
+            for each in found.distributions
+        )
+        points = [_point(name, one) for name, one in [("this one", found), *others]] if others else []
+        return cls(
+            title=f"{found.title}: a release and the rows behind it",
+            release=found.release,
+            columns=columns,
+            utility=found.utility,
+            risk=found.risk,
+            trade=tuple(p for p in points if p is not None),
+            left_out=found.left_out,
+            facts=found.facts,
+        )
+
+    @classmethod
+    def of_release(cls, release: Release, *, title: str = "A synthetic table") -> Report:
+        """The part that may be published: from the release alone, no real row read."""
+        columns = []
+        for name in release.schema:
+            counts = release.card.table((name,))
+            columns.append(
+                Sight(name=name, labels=release.schema.codecs[name].labels(), synthetic=_shares(counts.tolist()))
+            )
+        return cls(title=title, release=release, columns=tuple(columns))
 
     @property
     def internal(self) -> bool:
@@ -84,6 +125,12 @@ class Report:
     def assessments(self) -> tuple[Assessment, ...]:
         """Those that were made."""
         return tuple(a for a in (self.utility, self.risk) if a is not None)
+
+    @property
+    def not_computed(self) -> list[tuple[str, str]]:
+        """Everything without a number, with the reason."""
+        columns = [(f'column "{name}"', reason) for name, reason in self.left_out]
+        return columns + [line for a in self.assessments for line in a.not_computed]
 
     def to_html(self) -> str:
         """The page."""
@@ -108,7 +155,7 @@ class Report:
             assessments=self.assessments,
             unfolded=UNFOLDED | {f.name for a in self.assessments for f in a if f.name.startswith("estimates")},
             trade=_trade(self.trade),
-            missing=[line for a in self.assessments for line in a.not_computed],
+            missing=self.not_computed,
             contents=self._contents(),
             bar=_bar,
             number=_number,
@@ -137,6 +184,7 @@ class Report:
             "columns": columns,
             "utility": None if self.utility is None else self.utility.to_dict(),
             "risk": None if self.risk is None else self.risk.to_dict(),
+            "left_out": [{"column": name, "reason": reason} for name, reason in self.left_out],
             "trade": [{"name": n, "error": e, "risk": r} for n, e, r in self.trade],
         }
         if release is not None:
@@ -173,7 +221,7 @@ class Report:
         listed += [(a.subject, a.subject.capitalize()) for a in self.assessments]
         if self.trade:
             listed.append(("trade", "Risk against utility"))
-        if any(a.not_computed for a in self.assessments):
+        if self.not_computed:
             listed.append(("missing", "Not computed"))
         return listed
 
@@ -226,6 +274,19 @@ def _trade(points: Sequence[tuple[str, float, float]]) -> str:
         if points
         else ""
     )
+
+
+def _shares(counts: Sequence[float]) -> NDArray[np.float64]:
+    found = np.asarray(counts, np.float64)
+    return found / max(float(found.sum()), 1.0)
+
+
+def _point(name: str, found: Evaluation) -> tuple[str, float, float] | None:
+    """A release by its error in pairs and the first risk that both of its tables allow to be computed."""
+    error = found.utility["tvd_2" if "tvd_2" in found.utility else "tvd_1"].value
+    risks = [] if found.risk is None else [found.risk[n].value for n in RISKS if n in found.risk]
+    risk = next((value for value in risks if value is not None), None)
+    return None if error is None or risk is None else (name, error, risk)
 
 
 def _spent(release: Release | None) -> list[tuple[str, int, float]]:

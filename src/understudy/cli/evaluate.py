@@ -1,0 +1,106 @@
+"""`understudy evaluate`: one page on what a release keeps and risks. Reads real rows, unless told not to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from understudy.cli import options
+from understudy.cli.layout import aligned, report, report_json
+from understudy.cli.paths import check_outputs
+from understudy.cli.screen import Screen
+from understudy.cli.stop import Stopped, interrupted
+
+
+@click.command(short_help="What a release keeps and risks, on one page.")
+@click.argument("real", type=options.FILE, required=False)
+@click.argument("synthetic", type=options.FILE, nargs=-1)
+@click.option(
+    "--release",
+    type=options.FILE,
+    metavar="R",
+    help="The release the table came from: adds guarantee, account, card and more attacks.",
+)
+@click.option("--schema", type=options.FILE, metavar="S", help="How to read the columns, where no release says so.")
+@click.option(
+    "--holdout",
+    type=options.FILE,
+    metavar="FILE",
+    help="Real rows that the release was not made from: the attacks' control.",
+)
+@click.option("--target", multiple=True, metavar="COLUMN", help="A column that classifiers predict; may be repeated.")
+@click.option(
+    "--formula", multiple=True, metavar="Y~X", help="A statsmodels formula to compare estimates of; may be repeated."
+)
+@click.option("--without-real", is_flag=True, help="The publishable part, from the release alone.")
+@click.option("--no-risk", is_flag=True, help="Leave the attacks out.")
+@click.option("--ledger", type=options.FILE, metavar="L", help="Where to note that the real rows were read.")
+@click.option(
+    "-o", "--output", type=options.FILE, metavar="OUT", help="The page to write (.html); its JSON twin goes beside it."
+)
+@options.as_json
+@click.pass_obj
+def evaluate(
+    screen: Screen,
+    real: Path | None,
+    synthetic: tuple[Path, ...],
+    release: Path | None,
+    schema: Path | None,
+    holdout: Path | None,
+    target: tuple[str, ...],
+    formula: tuple[str, ...],
+    without_real: bool,
+    no_risk: bool,
+    ledger: Path | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare REAL with one or more SYNTHETIC tables: utility, risk, attacks, on one page that loads nothing.
+
+    The page is internal: it was computed from the real rows without noise. `--without-real` makes the part that may be published.
+    """
+    if output is not None:
+        twin = output.with_suffix(".json")
+        check_outputs([output, twin], inputs=[p for p in (real, release, *synthetic) if p is not None])
+    from understudy.reports.evaluate import evaluate as compare
+    from understudy.reports.evaluate import publish
+
+    try:
+        if without_real:
+            made = publish(release)
+        elif real is None or (not synthetic and release is None):
+            raise click.UsageError("say which real table, and which synthetic one or --release")
+        else:
+            with screen.progress():
+                made = compare(
+                    real,
+                    synthetic[0] if synthetic else None,
+                    others=synthetic[1:],
+                    release=release,
+                    schema=schema,
+                    holdout=holdout,
+                    targets=target or None,
+                    formulas=formula,
+                    risk=not no_risk,
+                    ledger=ledger,
+                    progress=screen.step,
+                )
+        if output is not None:
+            made.save(output)
+    except BaseException as error:
+        if interrupted(error):
+            raise Stopped("interrupted. No report was written.") from None
+        raise
+    if as_json:
+        report_json(made.to_dict())
+        return
+    rows = [
+        [finding.title, "not computed" if finding.value is None else f"{finding.value:.4g}"]
+        for assessment in made.assessments
+        for finding in assessment
+    ]
+    marking = (
+        "Internal: reads real data. Not private." if made.internal else "From the release alone; it may be published."
+    )
+    report([*aligned(rows, right=[1]), *([""] if rows else []), marking, *([f"page: {output}"] if output else [])])

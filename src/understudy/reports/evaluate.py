@@ -1,0 +1,47 @@
+"""Evaluate and report in one step: what `understudy.evaluate` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import Refused
+from understudy.releases import Release
+from understudy.releases.file import load
+from understudy.reports.report import Report
+from understudy.workflow.evaluate import evaluate as compare
+
+
+def evaluate(real: object, synthetic: object = None, *, others: Sequence[object] = (), **options: Any) -> Report:
+    """What a stand-in keeps of the original, and what it risks, as a report. Internal, not private: it reads the real rows without noise.
+
+    Give the `synthetic` table, or a `release=` to sample one from; with both, the release's measurements are attacked too. `holdout=` is
+    a table of real rows that the release was not made from: many attacks need it as a control. `others` are stand-ins to compare with. All
+    further options are those of `understudy.workflow.evaluate.evaluate`.
+
+    >>> import duckdb
+    >>> real = duckdb.sql("SELECT i % 90 AS age, i % 2 = 0 AS smoker FROM range(500) t(i)")
+    >>> report = evaluate(real, real, risk=False)
+    >>> report.utility["kmarginal"].value, report.internal
+    (1000.0, True)
+    """
+    found = compare(real, synthetic, **options)
+    plain = {name: value for name, value in options.items() if name != "release"}
+    further = []
+    for place, other in enumerate(others, start=2):
+        name = Path(other).stem if isinstance(other, str | Path) else f"table {place}"
+        further.append((name, compare(real, other, schema=found.schema, **plain)))
+    return Report.of(found, others=further)
+
+
+def publish(release: Release | str | Path | None, *, title: str = "A synthetic table") -> Report:
+    """The publishable report: from the release alone, no real row read.
+
+    >>> publish(None)
+    Traceback (most recent call last):
+    understudy.errors.Refused: A report without real rows is about a release: give one. Nothing was read.
+    """
+    if release is None:
+        raise Refused("A report without real rows is about a release: give one. Nothing was read.")
+    return Report.of_release(load(release) if isinstance(release, str | Path) else release, title=title)

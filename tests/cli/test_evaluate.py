@@ -1,0 +1,44 @@
+"""One page on what a release keeps and risks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from .conftest import Shell
+from .test_sample import release
+
+__all__ = ["release"]
+
+
+def test_a_page_and_its_twin(shell: Shell, people: Path, release: Path, tmp_path: Path) -> None:
+    done = shell("evaluate", people, "first.csv", "--release", release, "--no-risk", "-o", "report.html")
+    assert done.code == 0, done.err
+    assert "Internal: reads real data" in done.out
+    assert "<!doctype html>" in (tmp_path / "report.html").read_text()
+    assert json.loads((tmp_path / "report.json").read_text())["utility"]["subject"] == "utility"
+
+
+def test_the_look_is_noted_in_the_ledger(shell: Shell, people: Path, release: Path) -> None:
+    shell("evaluate", people, "first.csv", "--release", release, "--no-risk")
+    assert "evaluate" in shell("ledger", "show", f"{people}.ledger").out
+
+
+def test_the_publishable_part(shell: Shell, release: Path, tmp_path: Path) -> None:
+    done = shell("evaluate", "--without-real", "--release", release, "-o", "public.html")
+    assert done.code == 0, done.err
+    assert "may be published" in done.out
+    assert "Internal" not in (tmp_path / "public.html").read_text()
+
+
+def test_something_to_compare_is_needed(shell: Shell, people: Path) -> None:
+    assert shell("evaluate", people).code == 2
+    done = shell("evaluate", "--without-real")
+    assert done.code == 1
+    assert "give one" in done.err
+
+
+def test_a_report_never_overwrites_what_it_reads(shell: Shell, people: Path, release: Path) -> None:
+    before = people.read_bytes()
+    assert shell("evaluate", people, "first.csv", "-o", people).code == 1
+    assert people.read_bytes() == before
