@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from understudy.schema.lattice import Time as Time
     from understudy.schema.schema import Schema as Schema
     from understudy.schema.schema import Unit as Unit
+    from understudy.workflow.audit import audit as audit
     from understudy.workflow.describe import describe as describe
     from understudy.workflow.evaluate import Evaluation as Evaluation
     from understudy.workflow.evaluate import evaluate as evaluate
@@ -60,6 +61,7 @@ _HOMES = {
     "understudy.schema.file": ("load_schema", "save_schema"),
     "understudy.schema.lattice": ("Date", "Datetime", "Integer", "Real", "Time"),
     "understudy.schema.schema": ("Schema", "Unit"),
+    "understudy.workflow.audit": ("audit",),
     "understudy.workflow.describe": ("describe",),
     "understudy.workflow.evaluate": ("Evaluation", "evaluate"),
     "understudy.workflow.plan": ("Plan", "plan"),
@@ -89,6 +91,7 @@ __all__ = [
     "Time",
     "UnderstudyError",
     "Unit",
+    "audit",
     "describe",
     "errors",
     "evaluate",

@@ -30,6 +30,7 @@ def test_no_synthesizer_gives_away_more_than_it_claims(name, relation):
     found = audit(synthesizer=name, neighbours=relation, runs=400, **BUDGET)
     assert not found.violated, found.sentences()
     assert found.questions > 0
+    assert found.unheard == (), "every question a synthesizer asks has a score"
     # Half of the claim by the noise alone, or the audit has gone blind; choices of what to ask are paid for beside it.
     assert found.verdict.by_spread > 0.5 * found.verdict.claimed
 

@@ -103,6 +103,7 @@ def facts(found: Audit) -> dict[str, object]:
         "white_box": {
             "questions": found.questions,
             "runs": found.runs,
+            "not_judged": list(found.unheard),
             "currency": str(verdict.currency),
             "claimed": verdict.claimed,
             "measured": verdict.measured,

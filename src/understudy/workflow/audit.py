@@ -63,6 +63,7 @@ class Audit:
     runs: int
     questions: int
     verdict: Verdict
+    unheard: tuple[str, ...] = ()
     canaries: Guesses | None = None
 
     @property
@@ -79,6 +80,8 @@ class Audit:
                 f"spread of the noise, its law taken as stated: at least {spelled_down(self.verdict.epsilon_by_spread)} of"
                 f" {self.verdict.claimed_epsilon:.2f}"
             )
+        if self.unheard:
+            told.append(f"not judged, for want of a score: {', '.join(sorted(set(self.unheard)))}")
         if self.canaries is not None:
             one = self.canaries
             end = "VIOLATION" if one.epsilon > float(self.budget.epsilon) else "no violation"
@@ -135,14 +138,15 @@ def audit(
             alpha,
             progress,
         )
-    verdict, questions = white_box(method, budget, filter, relation, runs=runs, alpha=alpha, progress=progress)
+    verdict, heard = white_box(method, budget, filter, relation, runs=runs, alpha=alpha, progress=progress)
     return Audit(
         synthesizer=method.name,
         budget=budget,
         neighbours=relation,
         runs=runs,
-        questions=questions,
+        questions=heard.questions,
         verdict=verdict,
+        unheard=tuple(heard.unheard),
         canaries=None if once is None else once(),
     )
 
@@ -156,8 +160,8 @@ def white_box(
     runs: int = RUNS,
     alpha: float = ALPHA,
     progress: Progress = silent,
-) -> tuple[Verdict, int]:
-    """The verdict on a made-up table and its neighbour, and how many questions the run asked."""
+) -> tuple[Verdict, Hearing]:
+    """The verdict on a made-up table and its neighbour, and the hearing it rests on."""
     hearing = Hearing(schema=WORLD, neighbours=relation, times=runs, progress=progress)
     if method.reads_rows:
         here, there = worst_pair(relation)
@@ -182,7 +186,7 @@ def white_box(
             delta=float(budget.delta) - (threshold_delta if measure is not Currency.PURE else 0.0),
             alpha=alpha,
         ),
-        hearing.questions,
+        hearing,
     )
 
 

@@ -102,6 +102,8 @@ class Hearing:
     there: Floats = field(init=False)
     spreads: list[Spread] = field(default_factory=list)
     questions: int = 0
+    unheard: list[str] = field(default_factory=list)
+    """Questions that no score is known for: what they give away is not judged."""
 
     def __post_init__(self) -> None:
         self.here, self.there = np.zeros(self.times), np.zeros(self.times)
@@ -162,6 +164,9 @@ class _HearingTill(Till):
         if request["mechanism"] == "choice":
             odds = self._choice(request, cast(Any, here), cast(Any, there))
             return lambda answers, _: odds[[int(a["index"]) for a in answers]]
+        if "law" not in request:
+            self._hearing.unheard.append(str(request["mechanism"]))
+            return lambda answers, _: np.zeros(len(answers))
         self._tap.open = False
         centres = draw(here), draw(there)
         self._tap.open = True
