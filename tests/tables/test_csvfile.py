@@ -271,3 +271,41 @@ def test_a_row_too_long_for_the_database_is_cut_short(tmp_path):
     assert len(first[0] or "") == 90 * 1001 - 1
     assert first[-1] is None
     assert second == ("7",) * 60
+
+
+@pytest.mark.parametrize("lines", [0, 100])
+@pytest.mark.parametrize("before", [0, 1, 37, 99])
+def test_how_far_a_quote_reaches_does_not_depend_on_where_it_stands(before, lines, monkeypatch):
+    """A cell that closes too late is bare wherever in the file it is, and one that closes in time is quoted."""
+    monkeypatch.setattr(csvfile, "QUOTED_BYTES", 50)
+    near, far = b'"' + b"x," * 10 + b'",1', b'"' + b"x," * 40 + b'",1'
+    text = b"a" * before + b"\n" + near + b"\n" + far + b"\n"
+    for size in (1, 20, 64, 1000):
+        pieces = [text[i : i + size] for i in range(0, len(text), size)]
+        rows = list(csvfile._records(iter(pieces), b",", lines))
+        assert rows[-2:] == [[b"x," * 10, b"1"], [*far.split(b",")]]
+
+
+def test_cells_beyond_the_header_are_passed_over_unread():
+    rows = [b"1,2", b"1,2,3,4", b'1,"2,3",4,5', b"", b'1,2,"3', b"1"]
+    found = list(csvfile._records(iter([b"\r\n".join(rows)]), b",", 0, 2))
+    assert [row[:2] for row in found] == [[b"1", b"2"], [b"1", b"2"], [b"1", b"2,3"], [], [b"1", b"2"], [b"1"]]
+
+
+def test_an_unfinished_cell_is_looked_through_once(monkeypatch):
+    """A line of a thousand pieces without an end: the search for the end goes on where it stopped."""
+    started = []
+    search = csvfile._edge
+    monkeypatch.setattr(
+        csvfile, "_edge", lambda edges, buffer, start: started.append(start) or search(edges, buffer, start)
+    )
+    assert list(csvfile._records(iter([b"x" * 100] * 1000), b",", 0)) == [[b"x" * 100_000]]
+    assert started == sorted(set(started))
+    assert len(started) == 1001
+
+
+def test_a_long_cell_of_many_lines_is_missing_whatever_the_rest_of_the_file_is(tmp_path):
+    """A file that could be read as it is, and the same with a stray quote in another row, say the same of it."""
+    long = b'1,"' + (b"x" * 5000 + b"\n") * 60 + b'"\n'
+    (tmp_path / "t.csv").write_bytes(b"a,b\n" + long)
+    assert not csvfile._is_clean(tmp_path / "t.csv", b",", csvfile.QUOTED_LINES, alone=False)

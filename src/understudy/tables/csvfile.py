@@ -6,7 +6,7 @@ The delimiter comes from the header line (or is declared), every cell is text, a
     stray quotes within QUOTED_LINES lines of each other can merge the rows between them, which is why it has to be said. Short rows are
     filled up with missing cells, long ones keep their first cells.
   * A cell is quoted if it is `"…"` with inner quotes doubled, and its closing quote stands before a delimiter or the end of a line.
-    Any other quote is an ordinary character: a stray one cannot swallow the file.
+    Any other quote is an ordinary character: a stray one cannot swallow the file. Beyond QUOTED_BYTES there is no closing quote.
   * Bytes that are no text become U+FFFD. A cell of more than CELL_BYTES is missing, as is what makes a row too long.
 
 DuckDB reads most files by these rules as they are. `tidy` finds out, in one pass, whether it would; for the rest it writes a private
@@ -33,6 +33,9 @@ RETURN = re.compile(rb"\r[^\n]")
 QUOTED_LINES = 100
 CELL_BYTES = 2**18
 CHUNK = CELL_BYTES
+QUOTED_BYTES = 2 * CELL_BYTES
+"""Farthest that a closing quote may be from its cell's beginning, wherever in the file that is."""
+
 ROW_BYTES = 2**22
 """Longest row handed to DuckDB."""
 
@@ -96,7 +99,7 @@ def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:
     ):
         return Tidy(path, how.header, {".gz": "gzip", ".zst": "zstd"}.get(path.suffix, "none"))
     delimiter = how.delimiter.encode()
-    records = _records(_decoded(path, how.encoding), delimiter, how.lines)
+    records = _records(_decoded(path, how.encoding), delimiter, how.lines, len(how.names))
     with copy.open("wb") as out:
         out.write(codecs.BOM_UTF8)  # the reader drops one mark: this one, and never a cell's own
         if how.header:
@@ -133,6 +136,7 @@ def _is_clean(path: Path, delimiter: bytes, lines: int, *, alone: bool) -> bool:
     """
     edge = re.escape(delimiter) + rb"\r\n"
     scan = re.compile(rb'(?:[^"]++|(?<![^%s])%s(?=[%s]))*+' % (edge, _quoted(lines), edge))
+    cells = re.compile(rb"(?<![^%s])%s(?=[%s])" % (edge, _quoted(lines), edge))
     decoder = codecs.getincrementaldecoder("utf-8")()
     held, start, line = b"", 0, 0
     with _open(path) as file:
@@ -158,7 +162,9 @@ def _is_clean(path: Path, delimiter: bytes, lines: int, *, alone: bool) -> bool:
                 found = scan.match(buffer, start)
                 assert found is not None
                 stop = found.end()
-            if stop < len(buffer) and (not chunk or len(buffer) - stop > 2 * CELL_BYTES):
+                if lines and any(len(cell[0]) > CELL_BYTES for cell in cells.finditer(buffer, start, stop)):
+                    return False
+            if stop < len(buffer) and (not chunk or len(buffer) - stop > QUOTED_BYTES):
                 return False
             if not chunk:
                 return True
@@ -166,53 +172,61 @@ def _is_clean(path: Path, delimiter: bytes, lines: int, *, alone: bool) -> bool:
             held, start = (buffer[stop - 1 :], 1) if stop else (buffer, 0)
 
 
-def _records(chunks: Iterator[bytes], delimiter: bytes, lines: int) -> Iterator[list[bytes]]:
-    """The cells of each row, by the rules above; a blank line has none. This is what the rules mean."""
+def _records(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | None = None) -> Iterator[list[bytes]]:
+    """The cells of each row, by the rules above; a blank line has none. This is what the rules mean.
+
+    No byte is looked at again and again, however long a row or a cell is: what was found of an unfinished one is kept. Where a line is a
+    row, all that follows its first `most` cells is taken for one more.
+    """
     edge = re.escape(delimiter) + rb"\r\n"
-    cell = re.compile(rb" *+%s *+(?=[%s])|([^%s]*+)" % (_quoted(lines), edge, edge))
-    buffer, more = b"", True
+    quoted = re.compile(rb" *+%s *+(?=[%s])" % (_quoted(lines), edge))
+    opening, edges = re.compile(rb' *+"'), re.compile(rb"[%s]" % edge)
+    breaks = re.compile(rb"[\r\n]")
+    buffer, cells, more = bytearray(), list[bytes](), True
+    position = looked = (
+        0  # where the cell begins, and where its end is looked for: beyond its beginning it is known to be bare
+    )
     while more:
         chunk = next(chunks, b"")
         more = bool(chunk)
         buffer += chunk
-        if not more:
-            if not buffer:
-                return
-            buffer += b"" if buffer.endswith((b"\n", b"\r")) else b"\n"
-        position = 0
+        if not more and (buffer or cells) and not buffer.endswith((b"\n", b"\r")):
+            buffer += b"\n"
         while position < len(buffer):
-            found = _record(buffer, position, cell, delimiter, lines if more else None)
-            if found is None:
+            found = None
+            rest = most is not None and not lines and len(cells) >= most
+            if looked == position and not rest and opening.match(buffer, position):
+                found = quoted.match(buffer, position, position + QUOTED_BYTES)
+                if found is None and more and _may_close(buffer, position, lines):
+                    break
+            end = found.end() if found is not None else _edge(breaks if rest else edges, buffer, looked)
+            if end + 2 > len(buffer) and (more or end == len(buffer)):
+                looked = position if found is not None else end  # the edge, or what follows it, is yet to come
                 break
-            record, position = found
-            yield record
-        buffer = buffer[position:]
+            cells.append(bytes(buffer[position:end]) if found is None else found[1].replace(b'""', b'"'))
+            position = looked = end + (2 if buffer[end : end + 2] == b"\r\n" else 1)
+            if buffer[end : end + 1] != delimiter:
+                yield [] if cells == [b""] and found is None else cells
+                cells = []
+        del buffer[:position]
+        position, looked = 0, looked - position
 
 
-def _record(
-    buffer: bytes, position: int, cell: re.Pattern[bytes], delimiter: bytes, lines: int | None
-) -> tuple[list[bytes], int] | None:
-    """One row and where the next begins; None where that depends on bytes to come. `lines` is None where none are."""
-    cells: list[bytes] = []
-    while True:
-        found = cell.match(buffer, position)
-        assert found is not None
-        bare = found[2]
-        end = found.end()
-        if end >= len(buffer) or (lines is not None and end + 2 > len(buffer)):
-            return None
-        if lines is not None and bare is not None and bare.lstrip(b" ").startswith(b'"'):
-            # Its closing quote may be yet to come.
-            near = len(buffer) - position <= 2 * CELL_BYTES and buffer.count(b"\n", position) <= lines
-            if near:
-                return None
-        cells.append(bare if bare is not None else found[1].replace(b'""', b'"'))
-        mark = buffer[end : end + 1]
-        if mark == delimiter:
-            position = end + 1
-            continue
-        blank = len(cells) == 1 and bare == b""
-        return [] if blank else cells, end + (2 if buffer[end : end + 2] == b"\r\n" else 1)
+def _may_close(buffer: bytearray, position: int, lines: int) -> bool:
+    """Whether the closing quote of a cell may be among bytes to come."""
+    if len(buffer) - position > QUOTED_BYTES:
+        return False
+    for _ in range(lines + 1):
+        position = buffer.find(b"\n", position) + 1
+        if position == 0:
+            return True
+    return False
+
+
+def _edge(edges: re.Pattern[bytes], buffer: bytearray, start: int) -> int:
+    """Where the next delimiter or line break is; the end of the buffer where there is none."""
+    found = edges.search(buffer, start)
+    return len(buffer) if found is None else found.start()
 
 
 def _decoded(path: Path, encoding: str) -> Iterator[bytes]:
