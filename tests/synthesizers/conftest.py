@@ -60,6 +60,7 @@ def open_curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCurat
                 neighbours=neighbours,
                 currency=filter.currency,
                 epsilon=epsilon,
+                max_rows=schema.unit.max_rows,
             )
             custody = Custody(room, schema)
             custody.hand_over()

@@ -94,6 +94,30 @@ class Wasteful(Independent):
         return curator.measure(every, share=Fraction(1, 2))
 
 
+class Forgetful(Independent):
+    """Buys half of its answers and does not hand them over."""
+
+    def measure(self, curator, workload, progress):
+        every = [(name,) for name in curator.schema]
+        curator.measure(every, share=Fraction(1, 2))
+        return curator.measure(every, share=curator.left)
+
+
+class Heedless(Independent):
+    """Hands over what it bought, and looks at the first column alone."""
+
+    def estimate(self, schema, measurements, rng):
+        first = tuple(m for m in measurements if m.clique == (next(iter(schema)),))
+        return super().estimate(schema, Measurements(first), rng)
+
+
+class Rigid(ProductModel):
+    """Keeps one given column, and no second."""
+
+    def complete(self, given, rng):
+        return super().complete(dict([next(iter(given.items()))]), rng)
+
+
 class Whimsical(Independent):
     def estimate(self, schema, measurements, rng):
         model = super().estimate(schema, measurements, rng)
@@ -152,6 +176,9 @@ BROKEN = {
     WrongModel(model=Unordered): (check.check_two_columns, "in its order"),
     WrongModel(model=IgnoresGiven): (check.check_conditional, "were changed"),
     WrongModel(model=LosesItself): (check.check_parts, "total changed"),
+    WrongModel(model=Rigid): (check.check_conditional, 'of "smoker" and "sex" were changed'),
+    Forgetful(): (check.check_answers_are_used, "50.0% was paid for answers that are not used"),
+    Heedless(): (check.check_answers_are_used, "was paid for answers that are not used"),
     Wasteful(): (check.check_budget, "50.0% of the budget was left unused"),
     Whimsical(): (check.check_estimate_is_pure, "another total"),
     Mirrored(): (check.check_learns, "without noise"),

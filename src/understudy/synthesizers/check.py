@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -19,7 +20,19 @@ from understudy.errors import Refused
 from understudy.models import Conditional, Portable, from_parts
 from understudy.schema import Boolean, Categorical, Integer, Schema, parse_predicate
 from understudy.synthesizers.base import Synthesizer
-from understudy.synthesizers.trial import DELTA, OpenCurator, Rows, clear, fits, mixed_table, run, same, sound
+from understudy.synthesizers.trial import (
+    DELTA,
+    OpenCurator,
+    Rows,
+    clear,
+    fits,
+    mixed_table,
+    people_table,
+    run,
+    same,
+    sound,
+    unused,
+)
 
 
 def check_synthesizer(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
@@ -89,6 +102,26 @@ def check_two_columns(synthesizer: Synthesizer, open_curator: OpenCurator) -> No
     sound(synthesizer, run(synthesizer, open_curator, schema, rows))
 
 
+def check_people(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
+    """Where the guarantee protects people with several rows each, under both relations. How many rows there are is private then."""
+    schema, rows = people_table(300)
+    for neighbours in Neighbours:
+        trial = run(synthesizer, open_curator, schema, rows, neighbours=neighbours)
+        sound(synthesizer, trial)
+        assert trial is None or list(trial.schema) == ["smoker", "sex", "age"], f"{synthesizer.name}: it models the id"
+
+
+def check_one_candidate(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
+    """Where there is one pair to choose, and where there is nothing to choose at all."""
+    city = Categorical(name="city", values=("Delft",), nullable=False)
+    smoker, cough = (Boolean(name=name, nullable=False) for name in ("smoker", "cough"))
+    rows: Rows = {"city": ["Delft"] * 60, "smoker": [True, False, False] * 20, "cough": [True, False, True] * 20}
+    for columns in ((city, smoker, cough), (city, smoker), (city,), (smoker,)):
+        few = {column.name: rows[column.name] for column in columns}
+        for neighbours in Neighbours:
+            sound(synthesizer, run(synthesizer, open_curator, Schema(columns=columns), few, neighbours=neighbours))
+
+
 def check_impossible(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """What the schema declares impossible is in no sampled and no completed row, also where it is in the table."""
     plain, rows = mixed_table(400)
@@ -124,6 +157,16 @@ def check_budget(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
                 assert left <= Fraction(1, 100), f"{synthesizer.name}: {float(left):.1%} of the budget was left unused"
             else:
                 assert left == 1, f"{synthesizer.name}: says it reads no rows and spent something"
+
+
+def check_answers_are_used(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
+    """At least 99 % of what marginals cost went into answers that the model depends on."""
+    schema, rows = mixed_table(150)
+    trial = run(synthesizer, open_curator, schema, rows)
+    if trial is None:
+        return
+    part = unused(synthesizer, trial)
+    assert part <= Fraction(1, 100), f"{synthesizer.name}: {float(part):.1%} was paid for answers that are not used"
 
 
 def check_estimate_is_pure(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
@@ -170,6 +213,12 @@ def check_conditional(synthesizer: Synthesizer, open_curator: OpenCurator) -> No
         whole = trial.model.complete({name: codes}, np.random.default_rng(9))
         fits(synthesizer, schema, whole, codes.size)
         assert np.array_equal(whole[name], codes), f'{synthesizer.name}: given codes of "{name}" were changed'
+    for one, other in combinations(schema, 2):
+        pair = np.indices(schema.sizes((one, other))).reshape(2, -1)
+        whole = trial.model.complete({one: pair[0], other: pair[1]}, np.random.default_rng(9))
+        fits(synthesizer, schema, whole, pair.shape[1])
+        kept = np.array_equal(whole[one], pair[0]) and np.array_equal(whole[other], pair[1])
+        assert kept, f'{synthesizer.name}: given codes of "{one}" and "{other}" were changed'
 
 
 def check_learns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
@@ -207,6 +256,8 @@ def check_refusals(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
 CHECKS: tuple[Callable[[Synthesizer, OpenCurator], None], ...] = (
     check_refusals,
     check_two_columns,
+    check_one_candidate,
+    check_people,
     check_mixed_table,
     check_pure,
     check_nulls,
@@ -217,6 +268,7 @@ CHECKS: tuple[Callable[[Synthesizer, OpenCurator], None], ...] = (
     check_impossible,
     check_many_columns,
     check_budget,
+    check_answers_are_used,
     check_estimate_is_pure,
     check_parts,
     check_conditional,

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
+from itertools import combinations
+from typing import Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models import Codes, Model, default_rows
 from understudy.models.possible import impossible_masks, impossible_rows
-from understudy.schema import Boolean, Categorical, Column, Integer, Schema
+from understudy.schema import Boolean, Categorical, Column, Identifier, Integer, Schema, Unit
 from understudy.synthesizers.base import Curator, Synthesizer, Workload, silent
 
 Rows = Mapping[str, Sequence[object]]
@@ -31,14 +33,32 @@ class OpenCurator(Protocol):
     ) -> Curator: ...
 
 
+class Receipts:
+    """A curator that keeps a copy of every marginal it sold."""
+
+    def __init__(self, curator: Curator) -> None:
+        self._curator = curator
+        self.sold = Measurements()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._curator, name)
+
+    def measure(self, *args: object, **how: object) -> Measurements:
+        """As the curator does, and kept."""
+        found: Measurements = self._curator.measure(*args, **how)  # type: ignore[arg-type]
+        self.sold += found
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One run on made-up rows."""
+    """One run on made-up rows; `sold` is every marginal that was paid for."""
 
     schema: Schema
     curator: Curator
     measurements: Measurements
     model: Model
+    sold: Measurements
 
 
 def mixed_table(count: int) -> tuple[Schema, dict[str, list[object]]]:
@@ -63,6 +83,21 @@ def mixed_table(count: int) -> tuple[Schema, dict[str, list[object]]]:
     return Schema(columns=columns), rows
 
 
+def people_table(count: int) -> tuple[Schema, dict[str, list[object]]]:
+    """The same table where three rows in a line belong to one person, of which two count.
+
+    >>> schema, rows = people_table(4)
+    >>> schema.unit.max_rows, rows["person"]
+    (2, [0, 0, 0, 1])
+    """
+    schema, rows = mixed_table(count)
+    columns = (Identifier(name="person"), *schema.columns)
+    return Schema(columns=columns, unit=Unit(id="person", max_rows=2)), {
+        "person": [i // 3 for i in range(count)],
+        **rows,
+    }
+
+
 def run(
     synthesizer: Synthesizer,
     open_curator: OpenCurator,
@@ -81,9 +116,35 @@ def run(
         clear(synthesizer, refusal)
         assert curator.left == 1, f"{synthesizer.name}: it refused and had spent something"
         return None
-    measurements = synthesizer.measure(curator, Workload.of_order(curator.schema), silent)
+    receipts = Receipts(curator)
+    measurements = synthesizer.measure(cast(Curator, receipts), Workload.of_order(curator.schema), silent)
     model = synthesizer.estimate(curator.schema, measurements, np.random.default_rng(7))
-    return Trial(curator.schema, curator, measurements, model)
+    return Trial(curator.schema, curator, measurements, model, receipts.sold)
+
+
+def unused(synthesizer: Synthesizer, trial: Trial) -> Fraction:
+    """The part of what was paid for marginals that no model depends on: never handed over, or other values give the same model."""
+    paid = sum((m.cost.amount for m in trial.sold), Fraction(0))
+    handed = {id(m) for m in trial.measurements}
+    wasted = sum((m.cost.amount for m in trial.sold if id(m) not in handed), Fraction(0))
+    before = _seen(trial.schema, trial.model)
+    for i, m in enumerate(trial.measurements):
+        if m.cost.amount == 0:
+            continue
+        values = m.values.copy()
+        values.flat[-1] += 1000 + values.sum()  # far more rows than there are, where the last code is
+        items = trial.measurements.items
+        other = replace(trial.measurements, items=(*items[:i], replace(m, values=values), *items[i + 1 :]))
+        model = synthesizer.estimate(trial.schema, other, np.random.default_rng(7))
+        if np.array_equal(before, _seen(trial.schema, model)):
+            wasted += m.cost.amount
+    return wasted / paid if paid else Fraction(0)
+
+
+def _seen(schema: Schema, model: Model) -> NDArray[np.float64]:
+    """The marginals of all pairs, one behind the other."""
+    pairs = combinations(schema, min(2, len(schema)))
+    return np.concatenate([[model.total], *(model.marginal(pair).ravel() for pair in pairs)])
 
 
 def sound(synthesizer: Synthesizer, trial: Trial | None) -> None:
