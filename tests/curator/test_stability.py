@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 from curator.rooms import no_noise, room_of
+from privacy.runs import deaf
 from understudy.accounting.cost import Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Custody
 from understudy.curator.stability import cells, labels, laplace_threshold, threshold
 from understudy.errors import Refused
 from understudy.noise.tails import tails
-from understudy.schema import Categorical, Identifier, Schema, Unit
+from understudy.schema import Boolean, Categorical, Identifier, Schema, Unit, parse_predicate
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -178,3 +180,42 @@ def test_the_bound_for_wide_discrete_gaussian_noise_is_no_lower_than_its_tail():
     scale, delta = Fraction(1001), Fraction(1, 1000)
     at = threshold(law=Law.DISCRETE_GAUSSIAN, scale=scale, delta=delta)
     assert Fraction(tails(Law.DISCRETE_GAUSSIAN, scale).tail(at - 1, 64)[1], 2**64) <= delta
+
+
+IMPOSSIBLE = Schema(
+    columns=(Boolean(name="male"), Boolean(name="pregnant"), Boolean(name="smoker")),
+    impossible=(parse_predicate("male = true and pregnant = true"),),
+)
+HELD = [
+    *[{"male": True, "pregnant": True, "smoker": False}] * 5000,
+    *[{"male": True, "pregnant": False, "smoker": True}] * 3000,
+    *[{"male": False, "pregnant": True, "smoker": None}] * 2000,
+]
+
+
+@pytest.mark.parametrize("clique", [("male", "pregnant", "smoker"), ("pregnant", "male")], ids=len)
+def test_cells_that_are_declared_impossible_never_show(clique):
+    """However many rows a mistake put there; and the others show as they did."""
+    room = room_of(HELD, IMPOSSIBLE, noise=no_noise)
+    found = Custody(room, IMPOSSIBLE).sparse(clique, share=1).sparse[0]
+    assert sorted(found.values.tolist()) == [2000, 3000]
+    shown = {
+        tuple(dict(zip(clique, cell, strict=True))[n] for n in ("male", "pregnant")) for cell in found.codes.tolist()
+    }
+    assert shown == {(1, 0), (0, 1)}
+
+
+def test_what_a_smaller_table_cannot_tell_is_left_in():
+    """Every man shows in the table of men alone, also those of impossible rows."""
+    room = room_of(HELD, IMPOSSIBLE, noise=no_noise)
+    assert sorted(Custody(room, IMPOSSIBLE).sparse(("male",), share=1).sparse[0].values.tolist()) == [2000, 8000]
+
+
+def test_the_rows_of_impossible_cells_move_no_other_cell():
+    """One row more in an impossible cell: the same counts are noised, in the same order."""
+    seen = []
+    for rows in (HELD, [*HELD, HELD[0]], HELD[1:]):
+        with deaf() as asked:
+            Custody(room_of(rows, IMPOSSIBLE), IMPOSSIBLE).sparse(("male", "pregnant"), share=1)
+        seen.append([exact.tolist() for exact in asked])
+    assert seen[0] == seen[1] == seen[2] == [[2000, 3000]]

@@ -138,7 +138,8 @@ class Custody:
 
     def sparse(self, clique: Clique, *, share: Fraction | int) -> Measurements:
         """The cells of a large marginal that are safely above zero, with noisy counts; uses the δ set aside for thresholds."""
-        found = stability.cells(self._room, tuple(clique), amount=self._amount(share), delta=self._room.till.left_delta)
+        amount, delta = self._amount(share), self._room.till.left_delta
+        found = stability.cells(self._room, tuple(clique), amount=amount, delta=delta, schema=self.schema)
         return Measurements((), (found,))
 
     def errors(

@@ -34,8 +34,10 @@ from understudy.curator.room import Room
 from understudy.curator.till import Answer
 from understudy.errors import Refused
 from understudy.measurements import Clique, Sparse
+from understudy.models.possible import forbidden_rows, impossible_masks, impossible_rows
 from understudy.noise.enclosure import normal_tail
 from understudy.noise.tails import tails
+from understudy.schema import Schema
 
 GUARD = 64
 """Bits of precision of the tail bounds beyond those that δ itself needs."""
@@ -106,13 +108,19 @@ def labels(room: Room, column: str, *, amount: Fraction, delta: Fraction) -> tup
     return shown, Sparse((column,), codes, answer["counts"].astype(np.int64), at, room.law, scale, cost)
 
 
-def cells(room: Room, clique: Clique, *, amount: Fraction, delta: Fraction) -> Sparse:
-    """The cells of a marginal that are safely above zero, and their noisy counts."""
+def cells(room: Room, clique: Clique, *, amount: Fraction, delta: Fraction, schema: Schema | None = None) -> Sparse:
+    """The cells of a marginal that are safely above zero, and their noisy counts.
+
+    Cells that the schema declares impossible never show, whoever may be in them. The schema alone decides which those are, so each unit
+    moves the others by as much as before, or less.
+    """
     scale, cost, at = _plan(room, amount, delta, "a sparse histogram shows only cells above a threshold")
     request = {"mechanism": "cells", "clique": clique, "law": room.law, "scale": scale, "threshold": at}
 
     def draw(found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Answer:
         codes, counts = found
+        possible = ~_impossible(schema, clique, codes)
+        codes, counts = codes[possible], counts[possible]
         order = np.lexsort(codes.T[::-1])
         noisy = room.noisy(counts[order], scale)
         return {"codes": codes[order][noisy > at], "counts": noisy[noisy > at]}
@@ -120,6 +128,17 @@ def cells(room: Room, clique: Clique, *, amount: Fraction, delta: Fraction) -> S
     answer = room.till.pay(request, cost, lambda: room.table.sparse_counts(clique), draw)
     codes: NDArray[np.int64] = answer["codes"].astype(np.int64).reshape(-1, len(clique))
     return Sparse(clique, codes, answer["counts"].astype(np.int64), at, room.law, scale, cost)
+
+
+def _impossible(schema: Schema | None, clique: Clique, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which cells of a clique the schema declares impossible."""
+    if schema is None:
+        return np.zeros(len(codes), bool)
+    columns = dict(zip(clique, codes.T, strict=True))
+    if set(clique) == set(schema):
+        return forbidden_rows(schema, columns, len(codes))
+    within = {zeros: mask for zeros, mask in impossible_masks(schema).items() if set(zeros) <= set(clique)}
+    return impossible_rows(within, columns, len(codes))
 
 
 def check_epsilon(epsilon: Fraction, currency: Currency) -> None:
