@@ -16,6 +16,7 @@ Sensitivities checked by brute force in tests/curator/test_besides.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -30,6 +31,7 @@ from understudy.accounting.pricing import price
 from understudy.curator import marginals
 from understudy.curator.room import Room
 from understudy.schema import Boolean, Categorical, Determines, Schema
+from understudy.schema.rule import MAP_CELLS
 
 SIZES_SHARE = Fraction(1, 50)
 """Part of a run that counts rows per unit, where rows get generated keys."""
@@ -37,14 +39,11 @@ SIZES_SHARE = Fraction(1, 50)
 BROKEN_SHARE = Fraction(1, 100)
 """Part of a run that counts broken rows, where the schema asks for it."""
 
-MAP_SHARE = Fraction(1, 20)
-"""Part of a run that buys one map."""
+MAP_SHARE, MAPS_SHARE = Fraction(1, 20), Fraction(1, 5)
+"""Part of a run that buys one map, and that all of them may take together."""
 
 CLEAR = 2
 """Standard deviations above zero from which a count says which value goes with which."""
-
-MAP_CELLS = 10_000_000
-"""No map is bought over more cells than this."""
 
 
 def needs_sizes(schema: Schema) -> bool:
@@ -99,7 +98,9 @@ def _paid(
 def mapped(room: Room, schema: Schema, rule: Determines, *, amount: Fraction) -> Schema:
     """The schema with a rule's map bought; values that nothing clear was seen of stay unmapped."""
     clique = (rule.source, rule.target)
-    if np.prod(schema.sizes(clique), dtype=np.float64) > MAP_CELLS:
+    if (
+        math.prod(schema.sizes(clique)) > MAP_CELLS
+    ):  # declared lists are refused before; learned ones may turn out as long
         return schema
     measured = marginals.measure(room, schema, [clique], amount=amount)[0]
     least = CLEAR * deviation(measured.law, measured.scale)

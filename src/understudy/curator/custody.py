@@ -92,8 +92,10 @@ class Custody:
             self.notes.append(f"that about {max(count, 0):,} rows break a rule (standard deviation {noise:.3g})")
         if besides.needs_sizes(self._schema):
             self._schema = besides.sizes(self._room, self._schema, amount=whole * besides.SIZES_SHARE)
-        for rule in besides.open_maps(self._schema):
-            self._schema = besides.mapped(self._room, self._schema, rule, amount=whole * besides.MAP_SHARE)
+        maps = besides.open_maps(self._schema)
+        for rule in maps:
+            part = min(besides.MAP_SHARE, besides.MAPS_SHARE / len(maps))
+            self._schema = besides.mapped(self._room, self._schema, rule, amount=whole * part)
         self._schema, aside = set_aside(self._schema)
         self.notes += [f"that no row can keep the rule {title}, which was set aside" for title in aside]
         self._room = replace(self._room, table=self._room.table.described(self._schema))

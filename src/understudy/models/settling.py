@@ -56,9 +56,13 @@ def settled(
     *,
     redraw: Redraw,
     pinned: Collection[str] = (),
+    inside: bool = False,
     witness: Callable[[], Mapping[str, Decoded] | None] = lambda: None,
 ) -> Rows:
-    """The same rows with every rule kept; `pinned` columns keep their values. `witness` gives a row to fall back on."""
+    """The same rows with every rule kept; `pinned` columns keep their values. `witness` gives a row to fall back on.
+
+    With `inside`, values are moved inside their bins alone, and rows for which that is not enough stay as they are.
+    """
     made = dict(rows)
     count = len(next(iter(made.values())).index) if made else 0
     bad = broken_rows(schema, made, count)
@@ -83,7 +87,8 @@ def settled(
         bad[here] = broken_rows(schema, some, here.size)
         if not bad.any():
             return made
-    _replace(made, ruled, bad, rng, witness)
+    if not inside:
+        _replace(made, ruled, bad, rng, witness)
     return made
 
 

@@ -89,12 +89,34 @@ def refuse_contradictions(schema: Schema) -> None:
             )
 
 
+def set_aside(schema: Schema) -> tuple[Schema, list[str]]:
+    """The schema without the rules that what was learned leaves no row for, and their names: a paid run must not end in an error.
+
+    A rule about declared columns alone was checked before anything was spent, and stays.
+    """
+    judged = [rule for rule in schema.rules if _learned(schema, rule)]
+    never = [p for p in schema.impossible if _learned(schema, Never(predicate=p))]
+    if not (judged or never) or find_row(schema) is not None:
+        return schema, []
+    kept = replace(
+        schema,
+        rules=tuple(rule for rule in schema.rules if rule not in judged),
+        impossible=tuple(p for p in schema.impossible if p not in never),
+    )
+    return kept, [*(f"never {p}" for p in never), *(rule.title for rule in judged)]
+
+
+def _learned(schema: Schema, rule: Rule) -> bool:
+    return any(schema[name].learned for name in rule.columns) or bool(getattr(rule, "learned", False))
+
+
 def _every(schema: Schema) -> list[Rule]:
     return [*(Never(predicate=predicate) for predicate in schema.impossible), *schema.rules]
 
 
 def _cut(column: Column, predicates: Collection[Predicate]) -> Column:
     """The column with bins that begin where a rule speaks of a value, so that every such rule is decided by the bin."""
+    column = replace(column, constant=False)  # one row has nobody to agree with
     if not isinstance(column, Lattice) or column.low is None or column.high is None:
         return column
     low, high = column.low, column.high
@@ -105,7 +127,7 @@ def _cut(column: Column, predicates: Collection[Predicate]) -> Column:
         if isinstance(found, Fraction):
             place = math.floor(found / unit_of(column))
             edges |= {edge for edge in (place, place + 1) if low < edge <= high}
-    return replace(column, bins=tuple(sorted(edges)))
+    return replace(column, bins=tuple(sorted(edges)), grain=())
 
 
 def _constants(name: str, predicates: Collection[Predicate]) -> Iterator[Literal]:

@@ -38,7 +38,8 @@ class Column:
     """What every column has.
 
     `missing` lists spellings that mean missing (kept apart from each other and from an empty cell). In a column that is not `nullable`,
-    a cell that is no value counts as the first code: a declared place, so that reading a table never raises.
+    a cell that is no value counts as the first code: a declared place, so that reading a table never raises. A `constant` column is the
+    same in all rows of a unit.
     """
 
     type: ClassVar[str] = "undeclared"
@@ -50,6 +51,7 @@ class Column:
     learned: tuple[str, ...] = ()
     dtype: str | None = None
     note: str = ""
+    constant: bool = False
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -74,7 +74,7 @@ class Text(Column):
 
 @dataclass(frozen=True, kw_only=True)
 class Identifier(Column):
-    """A key such as a patient number. Never released; it may name the privacy unit.
+    """A key such as a patient number. Never released; it may name the privacy unit. With `generate`, rows carry fresh keys in its place.
 
     >>> Identifier(name="patient").role.value
     'direct_identifier'
@@ -82,6 +82,7 @@ class Identifier(Column):
 
     type: ClassVar[str] = "identifier"
     role: Role = Role.DIRECT_IDENTIFIER
+    generate: bool = False
 
     @property
     def modelled(self) -> bool:

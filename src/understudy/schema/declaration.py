@@ -65,7 +65,7 @@ def declarations(schema: Schema) -> tuple[str, ...]:
     lines = [f"the names and order of {_count(every)}", f"the types of {_count(typed)}" if typed else ""]
     for what, applies in _FACTS.items():
         named = [c.name for c in columns if applies(c)]
-        lines.append(what.format(columns=", ".join(named), has="has" if len(named) == 1 else "have") if named else "")
+        lines.append(what.format(columns=", ".join(named), has="has" if len(named) == 1 else "have", is_="is" if len(named) == 1 else "are") if named else "")
     if schema.rows is not None:
         lines.append(f"the number of rows ({schema.rows:,})")
     if schema.unit.id is not None:
@@ -73,6 +73,8 @@ def declarations(schema: Schema) -> tuple[str, ...]:
         lines.append(
             f"that {schema.unit.id} tells apart whom the guarantee protects, with at most {most} each (enforced)"
         )
+    if schema.unit.sizes and not schema.unit.learned:
+        lines.append(f"how many rows each {schema.unit.id} has")
     lines += [f"that no row has {predicate}" for predicate in schema.impossible]
     lines += [_said(rule) for rule in schema.rules]
     if schema.breaches and schema.broken is not Broken.KEEP:
@@ -92,6 +94,8 @@ def learned(schema: Schema) -> tuple[str, ...]:
         for what in column.learned:
             found.setdefault(what, []).append(column.name)
     lines = [f"the {what} of {', '.join(names)}" for what, names in found.items()]
+    if schema.unit.learned:
+        lines.append(f"how many rows each {schema.unit.id} has")
     maps = [rule for rule in schema.rules if isinstance(rule, Determines) and rule.learned]
     return (*lines, *(f"the map from {rule.source} to {rule.target}" for rule in maps))
 
@@ -159,6 +163,7 @@ _FACTS: dict[str, Callable[[Column], bool]] = {
     "the words for yes and no in {columns}": lambda column: (
         isinstance(column, Boolean) and (column.true, column.false) != (Boolean.true, Boolean.false)
     ),
+    "that {columns} {is_} the same in all rows of a unit": lambda column: column.constant,
     "the missing codes of {columns}": lambda column: bool(column.missing),
     "that {columns} {has} no missing values": lambda column: not column.nullable and not column.missing,
     "that {columns} {has} no empty cells": lambda column: not column.nullable and bool(column.missing),

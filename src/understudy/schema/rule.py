@@ -20,7 +20,7 @@ from enum import StrEnum
 from understudy.errors import SchemaError
 from understudy.schema.base import Column
 from understudy.schema.cell import parse_number
-from understudy.schema.column import Boolean
+from understudy.schema.column import Boolean, Categorical
 from understudy.schema.predicate import (
     And,
     Comparison,
@@ -46,6 +46,10 @@ _OPPOSITE = {
     Operator.MORE: Operator.AT_MOST,
     Operator.AT_MOST: Operator.MORE,
 }
+
+
+MAP_CELLS = 10_000_000
+"""No map is bought over more combinations than this."""
 
 
 class Broken(StrEnum):
@@ -212,6 +216,19 @@ class Determines(Rule):
     @property
     def columns(self) -> frozenset[str]:
         return frozenset({self.source, self.target})
+
+    def check(self, columns: Mapping[str, Column]) -> None:
+        super().check(columns)
+        if self.map is not None:
+            return
+        cells = 1
+        for name in (self.source, self.target):
+            column = columns[name]
+            if family(column) not in ("label", "truth", None):
+                raise SchemaError(f'column "{name}" has no labels, so the map cannot be learned. Declare `map`')
+            cells *= len(column.values or ()) + 1 if isinstance(column, Categorical) else 3
+        if cells > MAP_CELLS:
+            raise SchemaError(f"a map over more than {MAP_CELLS:,} combinations cannot be learned. Declare `map`")
 
     def breach(self, columns: Mapping[str, Column]) -> Predicate | None:
         if not self.map:

@@ -26,14 +26,20 @@ MASK_CELLS = 1 << 22
 class Unit:
     """Whom the guarantee protects: the row, or an id with at most `max_rows` rows, enforced.
 
+    `sizes` says how many ids have 1, 2, … `max_rows` rows, where that is known: declared, or `learned` at a price.
+
     >>> Unit(id="patient", max_rows=5).noun
     'patient'
     """
 
     id: str | None = None
     max_rows: int = 1
+    sizes: tuple[int, ...] = ()
+    learned: bool = False
 
     def __post_init__(self) -> None:
+        if self.sizes and (len(self.sizes) != self.max_rows or min(self.sizes) < 0 or max(self.sizes) == 0):
+            raise SchemaError("unit: sizes must say how many have 1, 2, … max_rows rows, and not be all 0")
         if self.max_rows < 1:
             raise SchemaError("unit: max_rows must be at least 1")
         if self.id is None and self.max_rows != 1:
@@ -64,6 +70,7 @@ class Schema:
     impossible: tuple[Predicate, ...] = ()
     rules: tuple[Rule, ...] = ()
     broken: Broken = Broken.KEEP
+    count_broken: bool = False
 
     def __post_init__(self) -> None:
         names = [c.name for c in self.columns]
@@ -74,6 +81,9 @@ class Schema:
             raise SchemaError(f'unit: the id column "{self.unit.id}" is not in the schema')
         if self.unit.id is not None and not isinstance(self[self.unit.id], Identifier):
             raise SchemaError(f'unit: the id column "{self.unit.id}" must have type identifier')
+        if self.unit.id is None and any(column.constant for column in self.columns):
+            name = next(column.name for column in self.columns if column.constant)
+            raise SchemaError(f'column "{name}": constant within whom? Add `unit` with an `id`')
         if self.rows is not None and self.rows < 0:
             raise SchemaError("rows: a table cannot have fewer than 0 rows")
         for predicate in self.impossible:
@@ -112,6 +122,16 @@ class Schema:
 
     def __contains__(self, name: object) -> bool:
         return any(name == n for n in self)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The identifiers that rows carry fresh keys of."""
+        return tuple(c.name for c in self.columns if isinstance(c, Identifier) and c.generate and c.use)
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The columns of a release that are the same in all rows of a unit."""
+        return tuple(name for name in self if self[name].constant)
 
     @property
     def closed(self) -> bool:

@@ -22,7 +22,7 @@ from understudy.tables.counting import Clique, Tally, sparse
 from understudy.tables.expression import code, index, label
 from understudy.tables.grid import WholeGrid
 from understudy.tables.layers import Layers
-from understudy.tables.records import Records, chosen, joined
+from understudy.tables.records import Records, joined, thinned
 from understudy.tables.source import Source
 from understudy.tables.stored import Stored
 from understudy.tables.unit import bound, salt
@@ -137,7 +137,7 @@ class Table:
 
     def described(self, schema: Schema) -> Table:
         """The same rows under another schema."""
-        same = schema.unit == self.schema.unit
+        same = (schema.unit.id, schema.unit.max_rows) == (self.schema.unit.id, self.schema.unit.max_rows)
         return Table(self._rows.source, schema, rows=self._rows if same else None)
 
     def rows(self) -> int:
@@ -297,7 +297,8 @@ class Table:
     ) -> Records:
         """Rows of a closed schema as arrays, at most `most` of them, for the custodian's own comparisons.
 
-        A value beyond its bounds lies on the nearest one; `key` names the column that aligns two tables.
+        A value beyond its bounds lies on the nearest one; `key` names the column that aligns two tables. Of a large table a sample is drawn
+        before it is encoded, anew each time.
         """
         names = list(self.schema) if columns is None else list(columns)
         lattice = [name for name in names if isinstance(self._column(name), Lattice)]
@@ -316,13 +317,13 @@ class Table:
             )
         if key is not None:
             select.append(f"hash(CAST({self._stored(key).cell} AS VARCHAR))")
-        keep, done, kept = chosen(self.rows(), most, rng), 0, []
-        for batch in engine.stream(layers.query(self._rows.relation, select), doing="reading rows"):
-            length = len(batch[0])
-            here = slice(None) if keep is None else keep[(keep >= done) & (keep < done + length)] - done
-            kept.append([column[here] for column in batch])
-            done += length
-        return joined(self.schema, names, lattice, kept, keyed=key is not None)
+        relation = thinned(self._rows.relation, self.rows(), most)
+        batches = list(engine.stream(layers.query(relation, select), doing="reading rows"))
+        found = joined(self.schema, names, lattice, batches, keyed=key is not None)
+        if most is None or found.rows <= most:
+            return found
+        assert rng is not None, "a sample needs a generator"
+        return found.sample(most, rng)
 
     def _column(self, name: str) -> Column:
         return self.schema[name]

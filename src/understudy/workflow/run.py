@@ -149,7 +149,7 @@ def open_ledger(
     path: str | Path | None, source: Source, *, dataset: str | None, neighbours: Neighbours, schema: Schema
 ) -> Ledger:
     """The ledger asked for, or an uncapped one beside the file that records the running total."""
-    unit = schema.unit.noun if schema.unit.id is None else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
+    unit = unit_words(schema)
     if path is not None and Path(path).exists() and dataset is None:
         book = Ledger.open(path)
         book.expect(neighbours=neighbours, unit=unit)
@@ -157,6 +157,11 @@ def open_ledger(
     name = dataset or source.title
     where = Path(path) if path is not None else source.ledger_path
     return Ledger.open_or_create(where, dataset=name, neighbours=neighbours, unit=unit)
+
+
+def unit_words(schema: Schema) -> str:
+    """Whom an account protects, as a ledger writes it down."""
+    return schema.unit.noun if schema.unit.id is None else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
 
 
 def filter_for(budget: Budget, schema: Schema, method: Synthesizer, currency: Currency | None) -> Filter:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from understudy.errors import ReleaseError
 from understudy.models.settling import settled
 from understudy.models.witness import find_row
+from understudy.releases.frames.keys import Keys, key_column
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -80,33 +81,51 @@ class Cells:
 def decode(
     schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None, spreads: Spreads | None = None
 ) -> Iterator[dict[str, Cells]]:
-    """The rows in chunks, columns in schema order; batches of codes are taken one at a time."""
-    inside = spreads or {}
+    """The rows in chunks, columns in schema order; batches of codes are taken one at a time. Generated keys stand where the id was."""
+    inside, keys = spreads or {}, Keys(schema, rng)
     for batch in (codes,) if isinstance(codes, Mapping) else codes:
         rows = len(next(iter(batch.values()))) if batch else 0
         for start in range(0, max(rows, 1), CHUNK):
-            part = {name: batch[name][start : start + CHUNK] for name in schema}
-            chunk = _settled(schema, part, rng, pins, inside)
-            yield {name: _cells(schema.codecs[name], decoded) for name, decoded in chunk.items()}
+            part: Codes = {name: batch[name][start : start + CHUNK] for name in schema}
+            count = min(CHUNK, rows - start)
+            person = None
+            if keys.people:
+                part, person = keys.gather(part, count)
+            chunk = _settled(schema, part, rng, pins, inside, keys, person)
+            made = {name: _cells(schema.codecs[name], decoded) for name, decoded in chunk.items()}
+            if schema.keys:
+                person = None if person is None else keys.split(chunk, person)
+                made |= {name: _keyed(schema[name], key) for name, key in keys.number(person, count).items()}
+                made = {column.name: made[column.name] for column in schema.columns if column.name in made}
+            yield made
 
 
-def _settled(schema: Schema, codes: Codes, rng: Generator, pins: Pins | None, spreads: Spreads) -> dict[str, Decoded]:
-    """Values for codes, such that every rule of the schema is kept."""
+def _keyed(column: Column, key: NDArray[np.int64]) -> Cells:
+    return Cells(key_column(column), key, np.zeros(len(key), np.bool_), np.zeros(len(key), np.uint8))
+
+
+def _settled(
+    schema: Schema,
+    codes: Codes,
+    rng: Generator,
+    pins: Pins | None,
+    spreads: Spreads,
+    keys: Keys,
+    person: NDArray[np.int64] | None,
+) -> dict[str, Decoded]:
+    """Values for codes, such that every rule of the schema is kept, and a person's rows agree on what is constant."""
     codecs = schema.codecs
     chunk = {name: codecs[name].decode(codes[name], rng, spreads.get(name)) for name in schema}
     for name, index in (pins or {}).items():
         chunk[name] = replace(chunk[name], index=np.full(len(chunk[name].index), index, np.int64))
-    if not schema.forbidden:
-        return chunk
-    return settled(
-        schema,
-        codes,
-        chunk,
-        rng,
-        redraw=lambda name, here: codecs[name].decode(codes[name][here], rng, spreads.get(name)).index,
-        pinned=set(pins or ()),
-        witness=(lambda: find_row(schema)) if pins is None else (lambda: None),
-    )
+
+    def redraw(name: str, here: NDArray[np.int64]) -> NDArray[np.int64]:
+        return codecs[name].decode(codes[name][here], rng, spreads.get(name)).index
+
+    if schema.forbidden:
+        witness = (lambda: find_row(schema)) if pins is None else (lambda: None)
+        chunk = settled(schema, codes, chunk, rng, redraw=redraw, pinned=set(pins or ()), witness=witness)
+    return chunk if person is None else keys.agree(codes, chunk, person, redraw)
 
 
 def decode_all(
@@ -117,7 +136,9 @@ def decode_all(
     if len(chunks) == 1:
         return chunks[0]
     found: dict[str, Cells] = {}
-    for name in schema:  # a column's chunks are let go once it is whole: in long tables they are most of the memory
+    for name in list(
+        chunks[0]
+    ):  # a column's chunks are let go once it is whole: in long tables they are most of the memory
         parts = [chunk.pop(name) for chunk in chunks]
         found[name] = Cells(
             parts[0].column,

@@ -1,0 +1,121 @@
+"""Rows per unit, broken rows and maps: what one unit can move, and that it is paid for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Custody, besides
+from understudy.schema import Broken, Determines, parse_schema
+from understudy.tables import Table, open_table
+
+from .rooms import no_noise, room_of
+
+
+def room_for(rows, schema, *, draw=None):
+    """A room around a real table."""
+    room = room_of([], schema)
+    return replace(room, table=rows, **({} if draw is None else {"draw": draw}))
+
+
+PAGE = """
+unit: {id: who, max_rows: 2}
+columns:
+  who: {type: identifier, generate: true}
+  a: {type: integer, min: 0, max: 1}
+  b: {type: integer, min: 0, max: 1}
+rules: [a <= b]
+"""
+ROW = list(product((0, 1), repeat=2))
+PEOPLE = [(), *((row,) for row in ROW), *((one, two) for one in ROW for two in ROW), ((1, 0),) * 4, ((0, 1),) * 4]
+"""Everything one person may have: no row, one, two, and more than are used."""
+
+
+def table(people, broken="keep"):
+    rows = [(f"p{i}", *row) for i, person in enumerate(people) for row in person]
+    frame = pl.DataFrame(rows, schema={"who": pl.String, "a": pl.Int64, "b": pl.Int64}, orient="row")
+    return Table(open_table(frame), parse_schema(PAGE + f"broken: {broken}"))
+
+
+@pytest.mark.parametrize("broken", list(Broken))
+def test_one_person_moves_the_answers_by_no_more_than_is_charged(broken):
+    """Brute force: a second person with any rows at all, beside one with any of a few."""
+    add = besides.sizes_sensitivity(Neighbours.ADD_REMOVE)
+    exchange = besides.sizes_sensitivity(Neighbours.REPLACE)
+    for first in (PEOPLE[1], PEOPLE[8]):
+        found = [(t.sizes(), t.broken()) for t in (table([first, second], broken) for second in PEOPLE)]
+        for i, (sizes, count) in enumerate(found):
+            assert np.abs(sizes - found[0][0]).sum() <= add.l1
+            assert abs(count - found[0][1]) <= 2
+            for other, another in found[:i]:
+                assert np.abs(sizes - other).sum() <= exchange.l1
+                assert np.square(sizes - other).sum() <= exchange.l2_squared
+                assert abs(count - another) <= 2
+        assert any(np.abs(sizes - other).sum() == exchange.l1 for sizes, _ in found for other, _ in found), (
+            "it is reached"
+        )
+
+
+def test_sizes_are_those_of_the_bounded_units():
+    assert table([PEOPLE[1], PEOPLE[-1], PEOPLE[9]]).sizes().tolist() == [1, 2]
+
+
+def test_what_is_learned_is_paid_for_and_written_down():
+    schema = parse_schema(PAGE + "broken: drop\ncount_broken: true")
+    room = room_for(table([PEOPLE[-1]] * 5 + [PEOPLE[-2]] * 3 + [PEOPLE[4]] * 9, "drop"), schema, draw=no_noise)
+    custody = Custody(room, schema)
+    closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None)
+    assert closed.unit.sizes == (9, 5)
+    assert closed.unit.learned
+    assert custody.notes[0].startswith("that about 6 rows break a rule (standard deviation ")
+    assert [asked for asked, _ in custody.charges] == ["broken rows", "rows per unit"]
+    whole = room.till.left + sum(cost.amount for _, cost in custody.charges)
+    for (_, cost), share in zip(custody.charges, (besides.BROKEN_SHARE, besides.SIZES_SHARE), strict=True):
+        assert share * whole * Fraction(9, 10) < cost.amount <= share * whole
+
+
+MAPS = parse_schema("""
+columns:
+  town: {type: categorical, values: [Bern, Biel, Zug, Ur]}
+  canton: {type: categorical, values: [BE, ZG]}
+rules:
+  - {from: town, to: canton, map: learn}
+""")
+
+
+def test_a_map_is_bought_where_it_stands_out():
+    frame = pl.DataFrame(
+        {
+            "town": ["Bern"] * 3000 + ["Biel"] * 2000 + ["Zug"] * 2000 + ["Zug"] * 5,
+            "canton": ["BE"] * 5000 + ["ZG"] * 2000 + ["BE"] * 5,
+        }
+    )
+    custody = Custody(room_for(Table(open_table(frame), MAPS), MAPS), MAPS)
+    closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None)
+    (rule,) = closed.rules
+    assert isinstance(rule, Determines)
+    assert rule.learned
+    assert {"Bern": "BE", "Biel": "BE", "Zug": "ZG"}.items() <= rule.map.items()
+    assert [asked for asked, _ in custody.charges] == ["marginals"]
+    assert closed.zeros(("town", "canton"))[2, 0], "the bought map is kept like a declared one"
+
+
+def test_rules_that_what_was_learned_leaves_no_row_for_are_set_aside():
+    """A paid run does not end in an error because of the bounds it bought."""
+    schema = parse_schema("""
+columns:
+  a: {type: integer, bounds: learn, nullable: false}
+  b: {type: integer, min: -9, max: -5, nullable: false}
+rules: [a <= b]
+""")
+    frame = pl.DataFrame({"a": list(range(100)) * 50, "b": [-7] * 5000})
+    custody = Custody(room_for(Table(open_table(frame), schema), schema, draw=no_noise), schema)
+    closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None)
+    assert closed.rules == ()
+    assert custody.notes == ["that no row can keep the rule a <= b, which was set aside"]
