@@ -45,6 +45,7 @@ def test_without_a_schema_everything_is_learned(shell: Shell, people: Path, tmp_
 
 
 def test_json_says_what_a_person_would_read(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    assert shell("ledger", "init", "l.ledger", "--epsilon", 1, "--dataset", "people").code == 0
     done = shell(
         "synthesize", people, "--schema", schema, "--epsilon", "0.5", "--ledger", "l.ledger", "-o", "out.csv", "--json"
     )
@@ -296,3 +297,52 @@ def test_an_interrupt_leaves_no_half_written_file(
         done = shell(*words, "--rows", 10, "--resume", offered[1], "--json")
         assert done.code == 0, done.err
         assert done.json["ledger"]["spent"]["epsilon"] == 1.0
+
+
+def test_a_ledger_that_is_not_there_is_refused(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    """A mistyped name must not become a new account without a cap."""
+    assert shell("ledger", "init", "people.ledger", "--epsilon", 1).code == 0
+    done = shell("synthesize", people, "--schema", schema, "--epsilon", 9, "--ledger", "poeple.ledger", "-o", "out.csv")
+    assert done.code == 1
+    assert done.err == (
+        "understudy: poeple.ledger: there is no such ledger. Check its name, or open it first:"
+        " understudy ledger init poeple.ledger --epsilon E. Nothing was spent.\n"
+    )
+    assert sorted(p.name for p in tmp_path.glob("*.ledger")) == ["people.ledger"]
+    assert not (tmp_path / "out.csv").exists()
+
+
+ODDLY = {
+    "semicolons": ("city,note;town,age\n" + "Oslo;3\n" * 30, ("--delimiter", ";")),
+    "tabs": ("city,note\tage\n" + "Oslo\t3\n" * 30, ("--delimiter", "tab")),
+    "letters": ("city,age\nZürich,3\n".encode("latin-1") * 30, ("--encoding", "latin-1")),
+    "lines": ('city,age\n"Os\nlo",3\n' * 30, ("--multiline",)),
+}
+
+
+@pytest.mark.parametrize("kind", ODDLY)
+def test_a_file_that_is_not_as_most_are_can_be_described_and_synthesized(
+    kind: str, shell: Shell, tmp_path: Path
+) -> None:
+    content, options = ODDLY[kind]
+    (tmp_path / "odd.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    drafted = shell("describe", "odd.csv", "--public-domains", *options, "-o", "odd.yaml", "--json")
+    assert (drafted.code, len(drafted.json["columns"])) == (0, 2)
+    words = {"letters": "Zürich", "lines": "Os\\nlo"}
+    assert words.get(kind, "Oslo") in (tmp_path / "odd.yaml").read_text()
+    done = shell("synthesize", "odd.csv", "--schema", "odd.yaml", "--epsilon", 5, *options, "-o", "out.csv", "--json")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_how_a_csv_file_is_read_goes_with_no_other_file(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    import duckdb
+
+    duckdb.sql("SELECT 1 AS a").write_parquet(str(tmp_path / "t.parquet"))
+    done = shell("describe", "t.parquet", "--multiline", "-o", "t.yaml")
+    assert done.code == 1
+    assert "t.parquet: is no CSV file" in done.err
+    wrong = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "--encoding", "klingon", "-o", "out.csv")
+    assert wrong.code == 1
+    assert '"klingon" is no known encoding' in wrong.err

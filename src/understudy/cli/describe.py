@@ -25,17 +25,29 @@ REMINDER = "The draft was written by looking at the rows. It becomes public by b
     "--public-domains", is_flag=True, help="The values in this file are public knowledge: write values and bounds down."
 )
 @click.option("-o", "--output", type=options.FILE, required=True, metavar="SCHEMA", help="The .yaml file to write.")
+@options.csv
 @options.as_json
 @click.pass_obj
-def describe(screen: Screen, file: Path, public_domains: bool, output: Path, as_json: bool) -> None:
+def describe(
+    screen: Screen,
+    file: Path,
+    public_domains: bool,
+    output: Path,
+    delimiter: str | None,
+    encoding: str | None,
+    multiline: bool,
+    as_json: bool,
+) -> None:
     """Draft a schema of FILE: types, and for each column what is public, what would be learned, what to fill in."""
     check_input(file)
     check_outputs([output], inputs=[file])
     from understudy.schema import save_schema
     from understudy.workflow.describe import describe as make_draft
+    from understudy.workflow.opening import open_source
 
     try:
-        draft = make_draft(file, public_domains=public_domains)
+        with open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline) as source:
+            draft = make_draft(source, public_domains=public_domains)
         save_schema(draft, output)
     except BaseException as error:
         if interrupted(error):

@@ -10,10 +10,24 @@ import click
 
 from understudy.cli import options
 from understudy.cli.layout import aligned, report, report_json
+from understudy.errors import Refused
 
 if TYPE_CHECKING:
     from understudy.accounting.chain import Entry
     from understudy.accounting.ledger import Ledger, Totals
+
+
+def check_named(path: Path | None) -> None:
+    """A ledger that is named on the command line is there.
+
+    A program that names a new ledger means it. Somebody who types a name expects the account, and the cap, that they opened under it: made
+    silently from a mistyped name, a ledger without a cap would let the run through that the cap was meant to stop.
+    """
+    if path is not None and not path.exists():
+        raise Refused(
+            f"{path}: there is no such ledger. Check its name, or open it first:"
+            f" understudy ledger init {path} --epsilon E. Nothing was spent."
+        )
 
 
 @click.group(short_help="The account of a dataset: open, show, verify.")

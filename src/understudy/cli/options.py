@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -32,3 +34,32 @@ currency = click.option(
 seed = click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the sampling of synthetic rows. Privacy noise has no seed."
 )
+
+TABS = ("tab", "\\t")
+"""Ways to type a tab."""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _delimiter(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    return "\t" if value in TABS else value
+
+
+def csv(command: Command) -> Command:
+    """How a CSV file is read, where it is not as most are: --delimiter, --encoding and --multiline."""
+    for option in (
+        click.option(
+            "--multiline",
+            is_flag=True,
+            help="Quoted cells of a CSV file may hold line breaks. Then stray quotes can merge lines; by default each line is a row.",
+        ),
+        click.option("--encoding", metavar="NAME", help="Encoding of a CSV file, such as latin-1. Default: utf-8."),
+        click.option(
+            "--delimiter",
+            metavar="CHAR",
+            callback=_delimiter,
+            help="What separates the cells of a CSV file: one character, or tab. Default: what the header line suggests.",
+        ),
+    ):
+        command = option(command)
+    return command

@@ -10,7 +10,7 @@ import click
 
 from understudy.cli import options, settings
 from understudy.cli.layout import listed, report_json
-from understudy.cli.ledger import account_facts, spent
+from understudy.cli.ledger import account_facts, check_named, spent
 from understudy.cli.paths import check_input, check_outputs
 from understudy.cli.screen import Screen, amount, percent
 from understudy.cli.stop import Stopped, interrupted
@@ -39,10 +39,16 @@ SELECTION = frozenset({"choice", "errors"})
 @settings.setting
 @options.epsilon
 @options.delta
-@click.option("--ledger", type=options.FILE, metavar="L", help="The account to charge. Default: FILE.ledger, uncapped.")
+@click.option(
+    "--ledger",
+    type=options.FILE,
+    metavar="L",
+    help="The account to charge, opened by `ledger init`. Default: FILE.ledger, uncapped.",
+)
 @click.option("--dataset", metavar="NAME", help="The dataset's name in the ledger, as its owner calls it.")
 @options.neighbours
 @options.currency
+@options.csv
 @click.option("--resume", metavar="RUN", help="Take up a run that was cut off, at no new cost.")
 @options.seed
 @click.option(
@@ -73,6 +79,9 @@ def synthesize(
     dataset: str | None,
     neighbours: str,
     currency: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    multiline: bool,
     resume: str | None,
     seed: int | None,
     output: Path,
@@ -84,11 +93,12 @@ def synthesize(
     check_budget(epsilon, delta)
     method = settings.chosen(synthesizer, set_options)
     check_input(file)
+    check_named(ledger)
     check_outputs([output, release], inputs=[file, schema, ledger], rows=output)
     from understudy.workflow.opening import open_source
     from understudy.workflow.run import synthesize as make_release
 
-    source = open_source(file)
+    source = open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline)
     book = ledger if ledger is not None else source.ledger_path
     run = resume or secrets.token_hex(8)
     try:

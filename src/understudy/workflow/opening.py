@@ -12,9 +12,21 @@ from understudy.schema.declared import column_of_type
 from understudy.tables import Source, open_table
 
 
-def open_source(data: object) -> Source:
-    """The table behind a path or frame; a source is taken as it is."""
-    return data if isinstance(data, Source) else open_table(data)
+def open_source(
+    data: object, *, delimiter: str | None = None, encoding: str | None = None, multiline: bool = False
+) -> Source:
+    """The table behind a path or frame; a source is taken as it is. How a CSV file is read goes with no other table."""
+    if isinstance(data, Source):
+        return data
+    if delimiter is None and encoding is None and not multiline:
+        return open_table(data)
+    source = open_table(data, delimiter=delimiter, encoding=encoding or "utf-8", multiline=multiline)
+    if source.kind != "csv":
+        source.close()
+        raise TableError(
+            f"{source.title}: is no CSV file, so delimiter, encoding and multiline say nothing about it. Leave them out. Nothing was read"
+        )
+    return source
 
 
 def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
