@@ -6,9 +6,11 @@ from datetime import date
 
 import numpy as np
 import pyarrow as pa
+import pytest
+from scipy.stats import chi2
 
 from understudy.schema import Categorical, Date, Identifier, Integer, Schema
-from understudy.tables import ABSENT, Table, open_table
+from understudy.tables import ABSENT, Table, open_table, records
 
 SCHEMA = Schema(
     columns=(
@@ -63,6 +65,24 @@ def test_a_sample_has_its_size_and_no_row_twice() -> None:
     assert len(set(some.places["n"].tolist())) == some.rows == 100
     assert many.records(["n"]).sample(10, np.random.default_rng(1)).rows == 10
     assert many.records(most=5000).rows == 1000
+
+
+def test_a_large_table_is_thinned_out_evenly_before_it_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MANY_ROWS", 1000)
+    count, most = 20_000, 4_000
+    many = Table(
+        open_table(pa.table({"n": list(range(count))})), Schema(columns=(Integer(name="n", min=0, max=count - 1),))
+    )
+    some = many.records(most=most, rng=np.random.default_rng(1))
+    drawn = some.places["n"]
+    assert len(set(drawn.tolist())) == some.rows == most
+    # Ten stretches of the table, 400 expected in each: chi-square with 9 degrees of freedom, less for being without replacement.
+    counts = np.bincount(drawn // (count // 10), minlength=10)
+    assert ((counts - 400) ** 2 / 400).sum() < chi2.isf(1e-6, 9)
+    # Its broken twin, the first rows, is far from even.
+    first = np.bincount(np.arange(most) // (count // 10), minlength=10)
+    assert ((first - 400) ** 2 / 400).sum() > chi2.isf(1e-6, 9)
+    assert many.records(most=count).rows == count
 
 
 def test_no_rows_are_no_records() -> None:

@@ -75,6 +75,16 @@ def test_labels_can_be_a_response_and_missing_cells_are_left_out() -> None:
     assert frame(records).age.isna().sum() == np.isnan(records.numbers("age")).sum() > 0
 
 
+def test_two_samples_of_one_population_overlap_by_seven_tenths() -> None:
+    """E|difference| is √(4/π) standard errors, of an interval 3.92 of them wide."""
+    rng = np.random.default_rng(1)
+    half, runs = norm.ppf(0.975), 4000
+    found = [overlap((a - half, a + half), (b - half, b + half)) for a, b in rng.normal(size=(runs, 2))]
+    expected = 1 - np.sqrt(4 / np.pi) / (2 * half)
+    assert expected == pytest.approx(0.71, abs=0.005)
+    assert abs(np.mean(found) - expected) < norm.isf(0.5e-6) * np.std(found) / np.sqrt(runs)
+
+
 def test_the_same_table_overlaps_wholly_and_a_shuffled_one_does_not() -> None:
     here = table(made(500, 1)).records()
     assert estimates(here, here, "income ~ age + school").value == pytest.approx(1)

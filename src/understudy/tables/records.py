@@ -6,6 +6,7 @@ not of bins. The order of rows means nothing; two tables are aligned by a key or
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ from understudy.schema.scale import unit_of
 
 ABSENT = np.iinfo(np.int64).min
 """Stands for no value at all among places on a lattice."""
+
+MANY_ROWS = 200_000
+"""A larger table is thinned out by the database before any row is encoded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +90,12 @@ class Records:
         return self if self.rows <= most else self.take(np.sort(rng.choice(self.rows, most, replace=False)))
 
 
-def chosen(rows: int, most: int | None, rng: np.random.Generator | None) -> NDArray[np.int64] | None:
-    """Which rows to keep, in rising order; None for all of them."""
-    if most is None or rows <= most:
-        return None
-    assert rng is not None, "a sample needs a generator"
-    return np.sort(rng.choice(rows, most, replace=False))
+def thinned(relation: str, rows: int, most: int | None) -> str:
+    """The relation, or for many rows an even sample of it that has at least `most` rows but for one time in a million."""
+    if most is None or rows <= max(most, MANY_ROWS):
+        return relation
+    share = (most + 5 * math.sqrt(most) + 25) / rows
+    return relation if share >= 1 else f"(SELECT * FROM {relation} WHERE random() < {share!r})"
 
 
 def joined(

@@ -319,11 +319,11 @@ class Table:
             select.append(f"hash(CAST({self._stored(key).cell} AS VARCHAR))")
         relation = thinned(self._rows.relation, self.rows(), most)
         batches = list(engine.stream(layers.query(relation, select), doing="reading rows"))
-        found = joined(self.schema, names, lattice, batches, keyed=key is not None)
-        if most is None or found.rows <= most:
-            return found
+        rows = joined(self.schema, names, lattice, batches, keyed=key is not None)
+        if most is None or rows.rows <= most:
+            return rows
         assert rng is not None, "a sample needs a generator"
-        return found.sample(most, rng)
+        return rows.sample(most, rng)
 
     def _column(self, name: str) -> Column:
         return self.schema[name]
