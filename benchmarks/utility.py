@@ -2,7 +2,8 @@
 
     python benchmarks/utility.py [--rows 1000000] [--columns 50]
 
-Prints the CPU seconds of all threads and the wall time of every measure. Memory is the peak of the whole process, making the tables
+Prints the CPU seconds of all threads and the wall time of every measure; the CPU seconds are judged, for a busy machine stretches the
+other. Memory is the peak of the whole process, making the tables
 included.
 """
 
@@ -21,7 +22,7 @@ from understudy.tables import Table, open_table
 from understudy.utility import assess
 
 TARGET = 120.0
-"""Seconds of wall time in which 50 columns × 1,000,000 rows are to be done."""
+"""Seconds in which 50 columns × 1,000,000 rows are to be done, even on one core."""
 
 
 def schema_of(columns: int) -> Schema:
@@ -87,9 +88,9 @@ def main() -> None:
         print(f"{stage:44s} {wall_end - wall:7.1f} s wall {used_end - used:7.1f} s CPU")
     wall, used = time.perf_counter() - began, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    verdict = "within" if wall <= TARGET else "beyond"
+    verdict = "within" if used <= TARGET else "beyond"
     print(
-        f"{given.columns} columns × {given.rows:,} rows: {wall:.1f} s wall, {used:.1f} s CPU, {peak:.1f} GiB; {verdict} {TARGET:.0f} s"
+        f"{given.columns} columns × {given.rows:,} rows: {used:.1f} s CPU, {verdict} {TARGET:.0f} s; {wall:.1f} s wall; {peak:.1f} GiB"
     )
     print(found)
     for title, reason in found.not_computed:

@@ -7,7 +7,7 @@ import pytest
 from tests.utility.people import SCHEMA, made, table
 
 from understudy.findings import Unavailable
-from understudy.risk.matching import Finder, Group, Quasi, aligned_to, groups, match, radii, reidentification
+from understudy.risk.matching import Finder, Group, Quasi, aligned_to, averaged, groups, match, radii, reidentification
 from understudy.schema import Identifier, Schema
 from understudy.tables import Records
 
@@ -84,6 +84,28 @@ def test_groups_by_hand() -> None:
     people = quasi([0] * 7 + [1], [30, 30, 30, 30, 30, 31, 80, 30])
     found = groups(people, np.array([2.0]), least=5)
     assert found.tolist() == [Group.LOW] * 6 + [Group.MEDIUM, Group.HIGH]
+
+
+def test_groups_are_about_the_whole_population() -> None:
+    everybody = quasi([0] * 10, [30.0] * 10)
+    few = quasi([0, 0], [30.0, 30.0])
+    assert groups(few, np.array([1.0])).tolist() == [Group.HIGH] * 2
+    assert groups(few, np.array([1.0]), population=everybody).tolist() == [Group.LOW] * 2
+
+
+def test_the_mean_of_copies_is_an_attack_of_its_own() -> None:
+    """Each copy is too far off to match; their mean is not."""
+    real = quasi([0, 0], [30, 60])
+    copies = [quasi([0, 0], [20, 50]), quasi([0, 1], [40, 70]), quasi([0, 0], [30.4, 60.2])]
+    mean = averaged(copies)
+    assert mean.numbers[:, 0] == pytest.approx([30.133, 60.067], abs=1e-3)
+    assert mean.labels[:, 0].tolist() == [0, 0]
+    width = np.array([0.2])
+    assert match(real, copies[:2], width).true_rate == 0
+    assert match(real, [mean], width).true_rate == 1
+    gone = averaged([quasi([1], [np.nan]), quasi([1], [3.0]), quasi([2], [5.0])])
+    assert gone.numbers[0, 0] == 4
+    assert gone.labels[0, 0] == 1
 
 
 KEYED = Schema(columns=(*SCHEMA.columns, Identifier(name="id")), impossible=SCHEMA.impossible)

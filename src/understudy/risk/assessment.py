@@ -114,7 +114,10 @@ def assess(
 
     def rematched() -> Finding:
         if key is None:
-            return reidentification(members(), [c.records(chosen) for c in copies], chosen, radius=radius)
+            everybody = real.records(chosen)
+            return reidentification(
+                members(), [c.records(chosen) for c in copies], chosen, radius=radius, population=everybody
+            )
         keyed = [table.records(chosen, key=key) for table in (real, *copies)]
         return reidentification(keyed[0], keyed[1:], chosen, radius=radius)
 

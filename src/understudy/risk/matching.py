@@ -70,17 +70,20 @@ def radii(schema: Schema, columns: Sequence[str], given: Mapping[str, float] | N
 
 
 class Finder:
-    """Rows within a radius, found by the labels they must share and the first number."""
+    """Rows within a radius, found by the labels they must share."""
 
     def __init__(self, rows: Quasi, radius: NDArray[np.float64]) -> None:
         self._rows, self._radius = rows, radius
-        self._blocks: dict[bytes, NDArray[np.int64]] = {}
-        order = np.arange(rows.rows) if not rows.numbers.shape[1] else np.argsort(rows.numbers[:, 0], kind="stable")
-        keys = np.ascontiguousarray(rows.labels)
-        groups: dict[bytes, list[int]] = {}
-        for i in order.tolist():
-            groups.setdefault(keys[i].tobytes(), []).append(i)
-        self._blocks = {key: np.array(members, np.int64) for key, members in groups.items()}
+        if rows.labels.shape[1]:
+            kinds, kind = np.unique(rows.labels, axis=0, return_inverse=True)
+        else:
+            kinds, kind = rows.labels[:1], np.zeros(rows.rows, np.int64)
+        order = np.argsort(kind.reshape(-1), kind="stable").astype(np.int64)
+        ends = np.cumsum(np.bincount(kind.reshape(-1), minlength=len(kinds)))[:-1]
+        self._blocks = {
+            np.ascontiguousarray(label).tobytes(): members
+            for label, members in zip(kinds, np.split(order, ends), strict=True)
+        }
 
     def near(self, labels: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """The rows that match these values; a missing number matches a missing one alone."""
@@ -154,9 +157,15 @@ class Group(IntEnum):
     HIGH = 2
 
 
-def groups(targets: Quasi, radius: NDArray[np.float64], *, least: int = 5) -> NDArray[np.int64]:
-    """Low: at least `least` others match in labels and numbers. Medium: in labels only. High: not even that."""
-    near, alike = Finder(targets, radius), Finder(Quasi(targets.labels, np.zeros((targets.rows, 0))), np.zeros(0))
+def groups(
+    targets: Quasi, radius: NDArray[np.float64], *, least: int = 5, population: Quasi | None = None
+) -> NDArray[np.int64]:
+    """Low: at least `least` others match in labels and numbers. Medium: in labels only. High: not even that.
+
+    The others are those of the `population`, in which every target is too; by default, the targets themselves.
+    """
+    people = targets if population is None else population
+    near, alike = Finder(people, radius), Finder(Quasi(people.labels, np.zeros((people.rows, 0))), np.zeros(0))
     found = np.empty(targets.rows, np.int64)
     nothing = np.zeros(0)
     for i in range(targets.rows):
@@ -167,6 +176,22 @@ def groups(targets: Quasi, radius: NDArray[np.float64], *, least: int = 5) -> ND
     return found
 
 
+def averaged(copies: Sequence[Quasi]) -> Quasi:
+    """One table out of aligned copies: the mean of each number, the most frequent of each label (the first of equals).
+
+    >>> one, two = (Quasi(np.array([[label]]), np.array([[number]])) for label, number in ((1, 30.0), (1, 40.0)))
+    >>> averaged([one, two]).numbers.tolist()
+    [[35.0]]
+    """
+    labels = np.stack([copy.labels for copy in copies])
+    votes = (labels[:, None] == labels[None, :]).sum(axis=0)
+    best = np.take_along_axis(labels, votes.argmax(axis=0)[None], axis=0)[0]
+    numbers = np.stack([copy.numbers for copy in copies])
+    known = ~np.isnan(numbers)
+    total = np.where(known, numbers, 0.0).sum(axis=0)
+    return Quasi(best, np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan))
+
+
 def reidentification(
     real: Records,
     copies: Sequence[Records],
@@ -174,8 +199,9 @@ def reidentification(
     *,
     radius: Mapping[str, float] | None = None,
     least: int = 5,
+    population: Records | None = None,
 ) -> Finding:
-    """Match risk over the copies, with the parts for low-, medium- and high-risk records.
+    """Match risk over the copies, with the parts for low-, medium- and high-risk records among the `population`.
 
     Copies whose keys are the real table's are aligned by them; then the value is the mean of I_i. Otherwise it is the mean belief 1/s.
     """
@@ -188,9 +214,13 @@ def reidentification(
     width = radii(real.schema, quasi, radius)
     targets = Quasi.of(real, quasi)
     used = [copy for copy in lined if copy is not None] if aligned else list(copies)
-    found = match(targets, [Quasi.of(copy, quasi) for copy in used], width, aligned=aligned)
+    tables = [Quasi.of(copy, quasi) for copy in used]
+    found = match(targets, tables, width, aligned=aligned)
+    # A second attack on several copies takes their mean, which moves less from the truth than any of them.
+    joint = match(targets, [averaged(tables)], width) if aligned and len(tables) > 1 else None
     risk = found.own if aligned else found.belief
-    belongs = groups(targets, width, least=least)
+    others = None if population is None else Quasi.of(population, quasi)
+    belongs = groups(targets, width, least=least, population=others)
     parts = []
     for group in Group:
         inside = belongs == group
@@ -225,6 +255,8 @@ def reidentification(
             "expected_matches": found.expected if aligned else None,
             "true_match_rate": found.true_rate if aligned else None,
             "false_match_rate": found.false_rate if aligned else None,
+            "averaged_true_match_rate": None if joint is None else joint.true_rate,
+            "averaged_expected_matches": None if joint is None else joint.expected,
             "quasi_identifiers": list(quasi),
             "radius": dict(zip(numbers, width.tolist(), strict=True)),
             "least": least,
