@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
-from understudy.errors import TableError
-from understudy.schema import Column, Identifier, Schema, Undeclared, load_schema
+from understudy.accounting.cost import Currency
+from understudy.errors import Refused, SchemaError, TableError
+from understudy.schema import Column, Identifier, Schema, Undeclared, load_schema, schema_from_dict, schema_to_dict
 from understudy.schema.declaration import guess_identifier
 from understudy.schema.declared import column_of_type
 from understudy.tables import Source, open_table
+
+LEAST_EPSILON = Fraction(1, 10**9)
+"""Smallest ε of a pure run for each row of a unit: noise of scale 10⁹ where all of it goes into one answer, and scales end at 2⁵⁰."""
 
 
 def open_source(
@@ -37,13 +42,33 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
     """
     if schema is None:
         return Schema(columns=tuple(_undescribed(source, name) for name in source.names))
-    known = schema if isinstance(schema, Schema) else load_schema(schema)
+    known = readable_again(schema) if isinstance(schema, Schema) else load_schema(schema)
     for column in known.columns:
         if column.name not in source.names:
             needed = column.modelled or column.name == known.unit.id
             if needed:
                 raise TableError(f'column "{column.name}" is in the schema and not in the table. Nothing was spent')
     return known
+
+
+def readable_again(schema: Schema) -> Schema:
+    """The schema, refused where a file of it could not be read: a release of it would be paid for and then lost."""
+    try:
+        schema_from_dict(schema_to_dict(schema))
+    except SchemaError as error:
+        said = str(error).removeprefix("schema: ").rstrip(".")
+        raise Refused(f"A release with this schema could not be read again. {said}. Nothing was spent") from None
+    return schema
+
+
+def refuse_tiny(epsilon: Fraction, max_rows: int, currency: Currency) -> None:
+    """Refuse an ε at which Laplace noise would be wider than any that is drawn, whatever part of the budget an answer gets."""
+    least = LEAST_EPSILON * max_rows
+    if currency is Currency.PURE and epsilon < least:
+        raise Refused(
+            f"With ε below {float(least):g} every answer would be noise alone. Use a larger ε, or allow a small δ such as 1e-9."
+            " Nothing was spent"
+        )
 
 
 def _undescribed(source: Source, name: str) -> Column:

@@ -32,7 +32,7 @@ from understudy.schema.declaration import declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.base import Workload
 from understudy.tables import Source, Table
-from understudy.workflow.opening import open_source, schema_for, without_notes
+from understudy.workflow.opening import open_source, refuse_tiny, schema_for, without_notes
 
 THRESHOLD_SHARE = Fraction(1, 10)
 """Part of δ set aside for thresholds, where any are needed."""
@@ -179,6 +179,7 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: F
             "No column is left to release: all are identifiers, text or left out. Change the schema. Nothing was spent"
         )
     refuse_contradictions(schema)
+    refuse_tiny(epsilon, schema.unit.max_rows, filter.currency)
     if needs_delta(schema) and filter.delta <= 0:
         raise Refused(
             "Values that nobody declared have to be learned, and that cannot be done with δ = 0."
