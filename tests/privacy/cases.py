@@ -201,8 +201,9 @@ PERFORMANCES = [
         currency,
         effort=2.5 if name == "independent" else 1.5,
     )
-    for name in ("independent", "histogram")
+    for name in ("independent", "histogram", "gaussian", "residual")
     for relation, here, there in ((ADD_REMOVE, [FIRST], [FIRST, LAST]), (REPLACE, [FIRST, FIRST], [FIRST, LAST]))
     for currency in (PURE, GDP)
 ]
-"""Every synthesizer that asks for marginals, with all it asks; the sparse one is audited on its own."""
+"""Every synthesizer that asks the same whatever it is answered, with all it asks. The sparse one is audited on its own, adaptive ones in
+test_paths."""

@@ -22,7 +22,7 @@ from understudy.synthesizers import SYNTHESIZERS, make
 
 ADD_REMOVE, REPLACE = Neighbours
 PURE, GDP, ZCDP = Currency
-FAST, LONG = 400, 6_000
+FAST, LONG = 400, 2_000
 
 SHORT = {
     "independent": make("independent"),
