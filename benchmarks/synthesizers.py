@@ -3,14 +3,14 @@
     python benchmarks/synthesizers.py                              all of them, ε = 0.1, 1 and 10, three runs each
     python benchmarks/synthesizers.py --only mst --epsilon 1       one of them
     python benchmarks/synthesizers.py --data coded.csv --domain domain.json
-    python benchmarks/synthesizers.py --growth rows                seconds at 10^4 … 10^7 rows
-    python benchmarks/synthesizers.py --growth columns             seconds at 10 … 100 columns
+    python benchmarks/synthesizers.py --growth rows                processor seconds and memory at 10^4 … 10^7 rows
+    python benchmarks/synthesizers.py --growth columns             the same at 10 … 100 columns
 
 The table is a CSV of codes 0 … size - 1 with a JSON of the sizes; without one (`--data`, or UNDERSTUDY_ADULT for the folder of
 adult-coded.csv and adult-coded-domain.json) a table of the same shape is made up, with columns that depend on each other along
-a tree. δ = 1e-9, add/remove. The job is timed from rows in memory to synthetic rows in memory, in a process of its own, imports
-and scoring not included. Errors are the mean total variation distance over all single columns, all pairs and all triples. A
-table, then one line of JSON.
+a tree. δ = 1e-9, add/remove, where nothing else is asked for. The job is timed from rows in memory to synthetic rows in memory,
+in a process of its own, imports and scoring not included. Errors are the mean total variation distance over all single columns,
+all pairs and all triples. A table, then one line of JSON.
 """
 
 from __future__ import annotations
@@ -99,7 +99,13 @@ def distances(real: Codes, fake: Codes, sizes: dict[str, int]) -> dict[str, floa
 
 
 def job(
-    name: str, options: dict[str, object], epsilon: str, rows: Codes, sizes: dict[str, int]
+    name: str,
+    options: dict[str, object],
+    epsilon: str,
+    rows: Codes,
+    sizes: dict[str, int],
+    delta: str = "1e-9",
+    neighbours: str = "add_remove",
 ) -> tuple[Codes, float, float]:
     """From rows in memory to synthetic rows in memory; the seconds that took, and those the processor was busy."""
     frame = pa.table({n: pa.array(column.astype(np.int16)) for n, column in rows.items()})
@@ -110,7 +116,8 @@ def job(
             frame,
             schema,
             epsilon=epsilon,
-            delta="1e-9",
+            delta=delta,
+            neighbours=neighbours,
             synthesizer=make(name, **options),
             ledger=Path(folder) / "bench.ledger",
             dataset="bench",
@@ -131,7 +138,10 @@ def work(options: argparse.Namespace) -> None:
         rows, sizes, _ = loaded(options.data, options.domain)
     runs = []
     for _ in range(options.runs):
-        fake, seconds, busy = job(options.only[0], json.loads(options.options), options.epsilon[0], rows, sizes)
+        settings = json.loads(options.options)
+        fake, seconds, busy = job(
+            options.only[0], settings, options.epsilon[0], rows, sizes, options.delta, options.neighbours
+        )
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
         scores = {} if options.shape else distances(rows, fake, sizes)
         runs.append({**scores, "seconds": seconds, "cpu": busy, "megabytes": peak})
@@ -145,6 +155,7 @@ def apart(
     """Run `work` in another process; what it printed, or why it did not."""
     command = [sys.executable, __file__, "--work", "--only", name, "--epsilon", epsilon]
     command += ["--runs", str(1 if shape else options.runs), "--options", options.options]
+    command += ["--delta", options.delta, "--neighbours", options.neighbours]
     command += ["--shape", *map(str, shape)] if shape else []
     for flag in ("data", "domain"):
         if getattr(options, flag):
@@ -163,7 +174,8 @@ def compare(options: argparse.Namespace) -> list[dict[str, object]]:
     """All synthesizers at every ε."""
     rows, sizes, title = loaded(options.data, options.domain)
     count = len(next(iter(rows.values())))
-    print(f"{title}: {count:,} rows, {len(sizes)} columns; δ = 1e-9, add/remove; means over {options.runs} runs")
+    told = f"{title}: {count:,} rows, {len(sizes)} columns; δ = {options.delta}, {options.neighbours}"
+    print(f"{told}; means over {options.runs} runs; {options.options if options.options != '{}' else 'defaults'}")
     print(
         f"{'ε':>5} {'synthesizer':<16}{'1-way':>8}{'2-way':>8}{'3-way':>8}{'worst 2':>9}{'seconds':>9}{'cpu s':>8}{'peak MB':>9}"
     )
@@ -182,10 +194,10 @@ def compare(options: argparse.Namespace) -> list[dict[str, object]]:
 
 
 def growth(options: argparse.Namespace) -> list[dict[str, object]]:
-    """Seconds and memory against rows, or against columns, at the first ε."""
+    """Processor seconds and memory against rows, or against columns, at the first ε."""
     longer, wider = [(10**k, 15) for k in range(4, 8)], [(100_000, columns) for columns in (10, 20, 40, 60, 100)]
     shapes = longer if options.growth == "rows" else wider
-    print(f"seconds (peak MB), ε = {options.epsilon[0]}")
+    print(f"processor seconds (peak MB), ε = {options.epsilon[0]}; a dash where the synthesizer refuses so many cells")
     print(f"{'synthesizer':<16}" + "".join(f"{f'{r:,} × {c}':>20}" for r, c in shapes))
     results = []
     for name in options.only or SYNTHESIZERS:
@@ -193,7 +205,10 @@ def growth(options: argparse.Namespace) -> list[dict[str, object]]:
         for shape in shapes:
             found = apart(options, name, options.epsilon[0], shape)
             results.append({"synthesizer": name, "rows": shape[0], "columns": shape[1], **found})
-            cell = "failed" if "failed" in found else f"{found['seconds']:.1f} ({found['megabytes']:.0f})"
+            why = str(found.get("failed", ""))
+            cell = (
+                f"{found['cpu']:.1f} ({found['megabytes']:.0f})" if not why else "–" if "Refused" in why else "failed"
+            )
             line += f"{cell:>20}"
         print(line, flush=True)
     return results
@@ -207,6 +222,8 @@ def main() -> int:
     parser.add_argument("--epsilon", action="append", help="this ε; may be repeated; default 0.1, 1, 10")
     parser.add_argument("--runs", type=int, default=3, help="runs to take the mean of")
     parser.add_argument("--options", default="{}", help="options of the synthesizer, as JSON")
+    parser.add_argument("--delta", default="1e-9", help="0 for a pure ε")
+    parser.add_argument("--neighbours", default="add_remove", choices=("add_remove", "replace"))
     parser.add_argument("--growth", choices=("rows", "columns"), help="cost against rows or columns instead of errors")
     parser.add_argument("--json", help="also write the JSON to this file")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)

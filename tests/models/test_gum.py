@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from understudy.models import gum
 from understudy.models.gum import Pace, _pick, grow
 from understudy.models.possible import impossible_masks, impossible_rows
-from understudy.schema import parse_predicate
+from understudy.schema import Categorical, Schema, parse_predicate
 
 from .build import schema_of, surprising
 
@@ -135,3 +136,20 @@ def test_a_wide_table_comes_close():
     wanted = {c: targets[c] for c in targets if len(c) == 1 or c in pairs}
     grown = grow(schema, wanted, 50_000, np.random.default_rng(0), Pace(iterations=100, patience=100))
     assert min(grown.errors) < grown.errors[0] / 4
+
+
+def test_pairs_that_nothing_aims_at_do_not_drift(monkeypatch):
+    """Thirty columns in a row, each equal to the next in two rows of three: pairs far apart are independent and stay so."""
+    names, rows = [f"x{i}" for i in range(30)], 2000
+    schema = Schema(columns=tuple(Categorical(name=n, values=("a", "b", "c"), nullable=False) for n in names))
+    targets = {pair: rows * (np.eye(3) + 0.5) / 7.5 for pair in pairwise(names)}
+    far = [(names[i], names[j]) for i in range(30) for j in range(i + 8, 30)]
+
+    def drift() -> float:
+        table = grow(schema, targets, rows, np.random.default_rng(0), Pace(every=2)).table
+        counts = [np.bincount(table[a] * 3 + table[b], minlength=9) for a, b in far]
+        return float(np.mean([np.abs(c - rows / 9).sum() / rows for c in counts]))
+
+    now = drift()
+    monkeypatch.setattr(gum, "_held", lambda goals, columns: 1.0)
+    assert now < 0.75 * drift()
