@@ -13,7 +13,7 @@ from understudy.cli import root
 
 from .conftest import CANARY, Shell
 
-COMMANDS = ["describe", "plan", "synthesize", "sample", "ledger", "synthesizers", "demo"]
+COMMANDS = ["describe", "plan", "synthesize", "sample", "ledger", "synthesizers", "attack", "audit", "demo"]
 
 
 def test_version(shell: Shell) -> None:

@@ -232,7 +232,7 @@ class _HearingTill(Till):
         """Log-odds of each candidate between the two tables, by the stated ε and sensitivity."""
         hearing, candidates = self._hearing, cast(list[Any], request["candidates"])
         rows = hearing.schema.unit.max_rows
-        if "score" in request:
+        if request.get("score") in SCORES:
             rule, public = SCORES[str(request["score"])], self._pair.rows()
             public_rows = public if hearing.neighbours is Neighbours.REPLACE else None
             moved = max(

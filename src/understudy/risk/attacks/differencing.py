@@ -45,7 +45,7 @@ def differencing(*, trials: int = 20_000, epsilons: tuple[Fraction, ...] = EPSIL
             f"{left} student left and {rich} family fewer earns that much: John's does.",
             *(
                 f"With both counts noisy, ε = {float(e):g} together, the difference is right {share:.1%} of the time in {trials:,} tries;"
-                f" no attacker can exceed {bound(e):.1%}."
+                f" no attacker can exceed {bound(e):.3%} on average."
                 for e, share in found.items()
             ),
         ),

@@ -69,7 +69,7 @@ def floating_point(*, trials: int = 20_000, epsilon: Fraction = Fraction(1), see
         here, there = possible(outputs, truth, float(scale)), possible(outputs, 1.0 - truth, float(scale))
         proven[truth] = float((here & ~there).mean())
         wrong += int((~here).sum())
-    ours = [truth + draw(Law.DISCRETE_LAPLACE, scale, (trials,)) for truth in (0, 1)]
+    ours = [truth + draw(Law.DISCRETE_LAPLACE, scale, (10 * trials,)) for truth in (0, 1)]
     curator = float(np.mean([~reachable(values, 1 - truth) for truth, values in enumerate(ours)]))
     odds = float((ours[0] <= 0).sum() / (ours[1] <= 0).sum())
     share = (proven[0.0] + proven[1.0]) / 2
@@ -80,7 +80,7 @@ def floating_point(*, trials: int = 20_000, epsilon: Fraction = Fraction(1), see
             f"Textbook Laplace noise: {share:.0%} of {2 * trials:,} single answers are impossible with the other count, so they prove"
             f" theirs ({wrong} of them wrongly).",
             f"The curator's discrete Laplace noise: {curator:.0%}. Every integer is possible with either count; an answer of 0 or less,"
-            f" as telling as any, came {odds:.2f} times as often with 0 as with 1; e^ε is {float(np.exp(float(epsilon))):.2f}.",
+            f" as telling as any, came {odds:.2f} times as often with 0 as with 1, where e^ε is {float(np.exp(float(epsilon))):.2f}.",
         ),
         figure=Bars(
             title="Answers that prove whether somebody is in the table",
