@@ -11,6 +11,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from understudy.cli.root import run
@@ -33,8 +34,7 @@ def test_a_run_is_told_in_stages_and_words(people: Path, schema: Path, tmp_path:
     words = f"synthesize {people} --schema {schema} --epsilon 2 -o out.csv --release out.understudy"
     assert run(words.split(), screen=screen) == 0
     text = " ".join(console.export_text().split())
-    assert "schema 3 columns, all declared 0 %" in text
-    assert "measuring 3 marginals" in text
+    assert re.search(r"schema 3 columns; 1 set of bins learned \d+ % measuring \d marginals", text)
     assert "→ out.csv" in text
     assert "Private with ε = 2, δ = 1e-9 for adding or removing one row. Spent: 2.00, no cap" in text
     assert "Public by your declaration: " in text
@@ -123,8 +123,9 @@ def test_what_is_said_to_be_spent_is_what_the_account_has_charged(people: Path, 
         spending=lambda part: share.__setitem__(0, part),
     )
     told = {done: spent for spent, done in seen}
-    assert told[0.99] == 0
-    assert 0.49 < told[0.01] <= 0.5
+    before, after = told[0.99], told[0.01]
+    assert before < 0.2  # what the schema leaves open
+    assert after == pytest.approx(before + (1 - before) / 2, rel=0.01)
 
 
 def test_without_a_terminal_nothing_is_shown() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from understudy.accounting.chain import Entry
     from understudy.releases import Release
 
-DISCOVERY = frozenset({"types", "values", "bounds"})
+DISCOVERY = frozenset({"types", "values", "bounds", "bins"})
 """Steps of a statement that paid for what the schema left open."""
 
 SELECTION = frozenset({"choice", "errors"})
@@ -244,6 +244,7 @@ def _learned(made: Release) -> str:
         ("type", "type", "types"),
         ("values", "list of values", "lists of values"),
         ("bounds", "pair of bounds", "pairs of bounds"),
+        ("bins", "set of bins", "sets of bins"),
     )
     parts = [amount(kinds.count(kind), one, many) for kind, one, many in nouns if kind in kinds]
     return listed(parts)
