@@ -21,7 +21,7 @@ from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
@@ -222,31 +222,89 @@ class Recomputed:
 def recomputed(
     noise: NDArray[np.int64], law: Law, *, l1: float, l2: float, cost: Cost, alpha: float = ALPHA
 ) -> Recomputed:
-    """ε, μ or ρ recomputed from returned minus exact counts."""
-    noise = np.asarray(noise, np.float64).ravel()
-    z = float(stats.norm.isf(alpha / 2))
-    square = noise * noise  # the mean is known: every law is centred
-    spread = float(square.mean())
-    error = z * float(square.std()) / sqrt(len(noise))
+    """ε, μ or ρ recomputed from returned minus exact counts. Both ends hold for any number of cells, each with error alpha / 2.
+
+    Too little noise: squares are not negative, so their mean falls t below its expectation with probability at most exp(−n t² / (2 E[x⁴]))
+    (Maurer, "A bound on the deviation probability for sums of non-negative random variables", 2003). Too much: Chernoff's bound, of squares
+    under a Gaussian law and of sizes under Laplace's, whose squares have no exponential moments. The ends are the scales at which the
+    noise would just not be too little, and just not be too much.
+    """
+    noise = np.abs(np.asarray(noise, np.float64).ravel())
     claim = sqrt(cost.amount) if cost.currency is Currency.GDP else float(cost.amount)
-    losses = [_loss(_scale_of(law, v), law, l1, l2, cost.currency) for v in (spread + error, max(spread - error, 0.0))]
+    ends = (_end(noise, law, alpha / 2, at_least) for at_least in (_is_too_little, _is_just_enough))
+    losses = [_loss(scale, law, l1, l2, cost.currency) for scale in ends]
     return Recomputed(losses[0], losses[1], claim)
 
 
-def _scale_of(law: Law, variance: float) -> float:
-    """The scale whose noise has this variance."""
-    if variance <= 0:
-        return 0.0
+FAR = 1e6
+"""Scale beyond which noise is taken for boundless."""
 
-    def gap(s: float) -> float:
-        return deviation(law, Fraction(s).limit_denominator(2**20)) ** 2 - variance
+SMOOTH = 30
+"""Scale from which Gaussian noise on integers has the moments of Gaussian noise, but for the twelfth that rounding adds."""
 
-    return float(optimize.brentq(gap, 1e-2, 10 + 4 * sqrt(variance), xtol=1e-7))
+TILTS = np.logspace(-4, np.log10(0.5), 40)
+"""How far Chernoff's bound tilts a law, as parts of what its tail allows."""
+
+Verdict = Callable[[Floats, Law, float, float], bool]
+
+
+def _end(noise: Floats, law: Law, alpha: float, beyond: Verdict) -> float:
+    """The scale at which a verdict turns from no to yes: for too little noise, and for noise that is not too much."""
+    low, high = 0.05, 0.1
+    while high < FAR and not beyond(noise, law, high, alpha):
+        low, high = high, 2 * high
+    if high >= FAR:
+        return inf
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(noise, law, middle, alpha) else (middle, high)
+    return high if beyond is _is_too_little else low
+
+
+def _masses(law: Law, scale: float) -> tuple[Floats, Floats]:
+    """Sizes of noise and the logarithms of their probabilities."""
+    k = np.arange(0, int(12 * scale) + 13, dtype=np.float64)
+    logs = log_mass(law, Fraction(scale), k.astype(np.int64))
+    logs[1:] += np.log(2)
+    return k, logs - special.logsumexp(logs)
+
+
+def _is_too_little(noise: Floats, law: Law, scale: float, alpha: float) -> bool:
+    if law is Law.DISCRETE_LAPLACE:
+        q = np.exp(-1 / scale)
+        second = 2 * q / (1 - q) ** 2
+        fourth = second * (1 + 10 * q + q * q) / (1 - q) ** 2
+    elif scale > SMOOTH:
+        second, fourth = scale**2 + (1 / 12 if law is Law.ROUNDED_GAUSSIAN else 0), 3 * scale**4 + scale**2
+    else:
+        k, mass = _masses(law, scale)
+        second, fourth = float(np.exp(mass) @ k**2), float(np.exp(mass) @ k**4)
+    slack = sqrt(-2 * np.log(alpha) * fourth / len(noise))
+    return float((noise**2).mean()) < second - slack
+
+
+def _is_just_enough(noise: Floats, law: Law, scale: float, alpha: float) -> bool:
+    if law is Law.DISCRETE_LAPLACE:
+        tilt, q = TILTS / scale, np.exp(-1 / scale)
+        grown = q * np.exp(tilt)
+        logs = np.log((1 - q) / (1 + q) * (1 + grown) / (1 - grown))
+        size = float(noise.mean())
+    else:
+        tilt = TILTS / (2 * scale**2)
+        if scale > SMOOTH:
+            logs = (
+                -np.log1p(-TILTS) / 2 + tilt / 4
+            )  # rounding adds a twelfth to the variance, a sixth of it where the law is tilted most
+        else:
+            k, mass = _masses(law, scale)
+            logs = special.logsumexp(np.outer(tilt, k**2) + mass, axis=1)
+        size = float((noise**2).mean())
+    return float((logs - tilt * size).min()) * len(noise) > np.log(alpha)
 
 
 def _loss(scale: float, law: Law, l1: float, l2: float, currency: Currency) -> float:
-    if scale == 0:
-        return inf
+    if scale in (0, inf):
+        return inf if scale == 0 else 0.0
     if currency is Currency.PURE:
         return l1 / scale
     return l2 / scale if currency is Currency.GDP else l2 * l2 / (2 * scale * scale)

@@ -11,7 +11,8 @@ import pandas
 import pytest
 
 from privacy.audit import ALPHA, alike, goodness, recomputed
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.curator import Room
@@ -114,3 +115,23 @@ def test_a_run_that_leaves_empty_cells_alone_does_not_pass(tmp_path, monkeypatch
     monkeypatch.setattr(Room, "noisy", lambda self, e, scale: np.where(e > 0, original(self, e, scale), 0))
     with pytest.raises(AssertionError):
         check(tmp_path, *CASES[2])
+
+
+@pytest.mark.parametrize("cells", [1, 3, 12, 100])
+def test_few_cells_raise_no_alarm(cells):
+    """The recomputed loss is an interval that holds for any number of cells: never an alarm here, where a normal one gives several."""
+    rng = np.random.default_rng(0)
+    cost = Cost(Currency.GDP, Fraction(1, 16))
+    found = [
+        recomputed(np.rint(rng.normal(0, 4, cells)).astype(np.int64), Law.ROUNDED_GAUSSIAN, l1=1, l2=1, cost=cost)
+        for _ in range(200)
+    ]
+    assert not any(one.violated or one.wasted for one in found)
+
+
+@pytest.mark.parametrize(("scale", "violated", "wasted"), [(3, True, False), (4, False, False), (5, False, True)])
+def test_the_recomputed_loss_has_teeth(scale, violated, wasted):
+    rng = np.random.default_rng(0)
+    noise = np.rint(rng.normal(0, scale, 10_000)).astype(np.int64)
+    found = recomputed(noise, Law.ROUNDED_GAUSSIAN, l1=1, l2=1, cost=Cost(Currency.GDP, Fraction(1, 16)))
+    assert (found.violated, found.wasted) == (violated, wasted)
