@@ -1,8 +1,8 @@
 """How strongly columns depend on each other, told from noisy marginals, and how far each marginal is therefore to be believed.
 
 Empirical Bayes (Efron, Morris 1973). Let a true count lie around its expectation e under independence with variance τ²·e, as counts do, and
-the noisy one around it with the noise's variance v. Then |y − e| is √(2/π)·√(v + τ²e) in the mean, and the τ² at which the sum over all
-cells comes out right tells the strength of the interaction: 1 is chance, hundreds are common.
+the noisy one around it with the noise's variance v. Then y − e has variance v + τ²e, and the τ² under which all of a marginal's cells are
+likeliest, were they normal, tells the strength of the interaction: 1 is chance, hundreds are common.
 
 A fit with penalty N·KL(p ‖ product of columns) gives a count the prior variance e. So a marginal of strength τ² is to enter such a fit
 with the variance v/τ²: alone, it is then moved to e + (y − e)·τ²e/(τ²e + v), the best linear guess. A strong interaction is believed, one
@@ -15,6 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.models.terms import Array, Term
 
@@ -24,11 +25,14 @@ LEAST = 0.1
 MOST = 4.0
 """The largest strength in parts of the noise's deviation. Beyond it nothing is shrunk to speak of, and a fit takes ever longer."""
 
-COLUMN = 100.0
+COLUMN = 300.0
 """The strength of a single column: what was measured of it is believed."""
 
-FOLD, HALVINGS = 40, 30
-"""Kinds of cells that are told apart by what they expect, and steps in which the strength is narrowed down."""
+FOLD = 40
+"""Kinds of cells that are told apart by what they expect."""
+
+STRENGTHS: Array = np.geomspace(LEAST, 1e5, 121)
+"""Strengths that are tried."""
 
 
 def strength(noisy: Array, expected: Array, variance: float) -> float:
@@ -37,20 +41,19 @@ def strength(noisy: Array, expected: Array, variance: float) -> float:
     >>> expected = np.array([[400.0, 400.0], [100.0, 100.0]])
     >>> away = np.array([[40.0, -40.0], [-20.0, 20.0]])
     >>> round(strength(expected + away, expected, 1.0), 1)
-    6.3
+    4.0
     >>> strength(expected + away, expected, 10_000.0)
     0.1
     """
-    seen = float(np.abs(noisy - expected).sum()) / math.sqrt(2 / math.pi)
-    sizes, many = folded(expected)
-    low, high = LEAST, max(LEAST, 2 * (seen / max(float((many * np.sqrt(sizes)).sum()), 1e-300)) ** 2)
-    if float((many * np.sqrt(variance + low * sizes)).sum()) >= seen:
-        return LEAST
-    for _ in range(HALVINGS):
-        middle = math.sqrt(low * high)
-        small = float((many * np.sqrt(variance + middle * sizes)).sum()) < seen
-        low, high = (middle, high) if small else (low, middle)
-    return low
+    flat = np.maximum(expected.ravel(), 1e-9)
+    kind = _kinds(flat)
+    many, sizes, squares = (
+        np.bincount(kind, of, minlength=FOLD) for of in (None, flat, ((noisy - expected) ** 2).ravel())
+    )
+    there = many > 0
+    spread = variance + np.multiply.outer(STRENGTHS, sizes[there] / many[there])
+    unlikely = np.log(spread) @ many[there] + (squares[there] / spread).sum(axis=1)
+    return float(STRENGTHS[int(np.argmin(unlikely))])
 
 
 def folded(expected: Array) -> tuple[Array, Array]:
@@ -61,9 +64,7 @@ def folded(expected: Array) -> tuple[Array, Array]:
     ([1.0, 100.0], [1.0, 2.0])
     """
     flat = np.maximum(expected.ravel(), 1e-9)
-    order = np.log(flat)
-    low, high = float(order.min()), float(order.max())
-    kind = np.minimum(((order - low) * (FOLD / max(high - low, 1e-9))).astype(np.int64), FOLD - 1)
+    kind = _kinds(flat)
     many = np.bincount(kind, minlength=FOLD).astype(np.float64)
     root = np.bincount(kind, np.sqrt(flat), minlength=FOLD)
     there = many > 0
@@ -84,6 +85,13 @@ def believed(terms: Sequence[Term], columns: Mapping[str, Array], total: float) 
         made.append(Term(term.clique, term.maps, term.values, term.variance / factor))
         weight, cells = weight + factor * term.values.size, cells + term.values.size
     return made, weight / max(cells, 1)
+
+
+def _kinds(expected: Array) -> NDArray[np.int64]:
+    """The kind of each cell: FOLD of them, on a logarithmic scale from the least expected count to the largest."""
+    order = np.log(expected)
+    low, high = float(order.min()), float(order.max())
+    return np.minimum(((order - low) * (FOLD / max(high - low, 1e-9))).astype(np.int64), FOLD - 1)
 
 
 def _counts(term: Term) -> bool:

@@ -39,7 +39,7 @@ LIMIT = 1 << 24
 CHUNK = 1 << 20
 """Rows that are drawn together; more of them come in several chunks."""
 
-EXCHANGED_FROM, EXCHANGED_TO, EXCHANGED_CELLS, PARTNERS = 1000, 1 << 17, 1 << 20, 12
+EXCHANGED_FROM, EXCHANGED_TO, EXCHANGED_CELLS, PARTNERS = 1000, 1 << 17, 1 << 22, 12
 """From and up to how many rows, and up to how many cells of the tree, chance errors between far columns are lowered, and with how many
 partners for each."""
 

@@ -76,7 +76,7 @@ class Adaptive(Synthesizer):
     singles: Fraction = option(Fraction(1, 5), "part of the budget for single columns")
     selection: Fraction = option(Fraction(1, 50), "part of the budget for all noisy distances together")
     rounds: int = option(1, "rounds in which distances are asked for and marginals measured")
-    cells: int = option(1_000_000, "cells of the largest model")
+    cells: int = option(4_000_000, "cells of the largest model")
     largest: int = option(100_000, "cells of the largest marginal")
 
     def __post_init__(self) -> None:
