@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
+FOLDER ?= demo
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow check format capture compare bench docs studio clean
@@ -26,10 +27,16 @@ $(VENV)/.ready: $(VENV)/.core
 demo: $(VENV)/.core ## A sensitive survey, released privately, from CSV to comparison
 	@$(BIN)/understudy demo
 
-test: check ## Everything that decides whether a change lands
+# A real browser for the studio's tests, from the system's packages where there is none.
+$(VENV)/.browser: $(VENV)/.ready
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null)
+	@touch $@
+
+test: check $(VENV)/.browser ## Everything that decides whether a change lands
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-test-slow: $(VENV)/.ready ## The strong, long versions of the privacy checks
+test-slow: $(VENV)/.browser ## The strong, long versions of the privacy checks
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
 
 check: $(VENV)/.ready ## Format, lint, types, import contracts, house rules
@@ -55,8 +62,9 @@ bench: $(VENV)/.ready ## Run the benchmarks; they print ratios against peers and
 docs: $(VENV)/.ready ## Check every page: links resolve, snippets run
 	@$(BIN)/python -m pytest -q tests/test_docs.py
 
-studio: ## The web studio (not built yet)
-	@echo "There is no studio yet. The command line does the whole way: understudy --help"
+studio: $(VENV)/.ready ## The whole way in a browser, on the tables of FOLDER (default: demo)
+	@mkdir -p $(FOLDER)
+	@$(BIN)/understudy studio $(FOLDER)
 
 clean: ## Remove what the other verbs made
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -14,11 +14,13 @@ from understudy.cli.audit import audit
 from understudy.cli.card import card
 from understudy.cli.demo import demo
 from understudy.cli.describe import describe
+from understudy.cli.evaluate import evaluate
 from understudy.cli.ledger import ledger
 from understudy.cli.plan import plan
 from understudy.cli.sample import sample
 from understudy.cli.screen import Screen
 from understudy.cli.stop import DONE, FAILED, USAGE, Signals, Stopped, interrupted, say
+from understudy.cli.studio import studio
 from understudy.cli.synthesize import synthesize
 from understudy.cli.synthesizers import synthesizers
 from understudy.errors import UnderstudyError
@@ -45,7 +47,21 @@ def understudy() -> None:
     """
 
 
-for command in (describe, plan, synthesize, sample, card, answer, ledger, synthesizers, attack, audit, demo):
+for command in (
+    describe,
+    plan,
+    synthesize,
+    sample,
+    card,
+    answer,
+    evaluate,
+    ledger,
+    synthesizers,
+    attack,
+    audit,
+    studio,
+    demo,
+):
     understudy.add_command(command)
 
 

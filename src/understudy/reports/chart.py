@@ -86,7 +86,7 @@ def matrix(
             i, j = sorted((place[a], place[b]))
             row, column = (j, i) if lower else (i, j)
             x, y = label + column * size, 6 + row * size
-            fill, ink = _shade(value / top)
+            fill, ink = shade(value / top)
             parts.append(
                 f'<rect x="{x}" y="{y}" width="{size - 1}" height="{size - 1}" fill="{fill}">'
                 f"<title>{escape(f'{a} × {b}: {value:.3f}')}</title></rect>"
@@ -178,7 +178,7 @@ def _ticks(words: Sequence[str], left: float, pitch: float, bottom: float) -> li
     ]
 
 
-def _shade(share: float) -> tuple[str, str]:
+def shade(share: float) -> tuple[str, str]:
     """From pale to dark blue, and an ink that can be read on it."""
     share = min(max(share, 0.0), 1.0)
     pale, dark = (247, 249, 252), (0, 60, 120)

@@ -1,0 +1,381 @@
+"""The studio's pages: choose a table, say what is public about it, plan, run, look, take away. A thin layer over the same verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from shlex import quote
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from numpy.typing import NDArray
+from starlette.applications import Starlette
+from starlette.datastructures import UploadFile
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from understudy.accounting.budget import Budget
+from understudy.errors import Refused, UnderstudyError
+from understudy.reports.chart import column_chart, matrix
+from understudy.schema import dump_schema, parse_schema, schema_from_dict, schema_to_dict
+from understudy.studio.asking import aside, body_of, chunks_of, object_of, whole_of
+from understudy.studio.graph import information, links, network
+from understudy.studio.guard import Guard, Key
+from understudy.studio.job import Job, Jobs
+from understudy.studio.marginal import drawn
+from understudy.studio.workspace import Workspace
+from understudy.synthesizers import SYNTHESIZERS, make
+from understudy.workflow.plan import Plan
+from understudy.workflow.plan import plan as make_plan
+from understudy.workflow.run import DEFAULT_SYNTHESIZER
+
+MODES = ("random", "independent", "privbayes", DEFAULT_SYNTHESIZER)
+"""What "several modes side by side" means: nothing learned, columns alone, a network, and the default."""
+
+TYPES = ("integer", "real", "categorical", "boolean", "date", "datetime", "time", "text", "identifier", "learn")
+ROLES = ("other", "quasi_identifier", "sensitive", "direct_identifier")
+DOWNLOADS = {
+    "rows": ("synthetic.csv", "text/csv"),
+    "release": ("release.understudy", "application/octet-stream"),
+    "report": ("report.html", "text/html"),
+    "report-json": ("report.json", "application/json"),
+    "public": ("public.html", "text/html"),
+}
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class Studio:
+    """One workspace, its runs, and the pages about them."""
+
+    def __init__(self, workspace: Workspace, key: Key, port: int) -> None:
+        self.workspace = workspace
+        self.key = key
+        self.jobs = Jobs()
+        self.app = Starlette(
+            routes=[
+                Route("/", _told(self.home)),
+                Route("/static/{name}", _told(self.static)),
+                Route("/upload", _told(self.upload), methods=["POST"]),
+                Route("/t/{table}", _told(self.describe)),
+                Route("/t/{table}/schema", _told(self.keep), methods=["POST"]),
+                Route("/t/{table}/account", _told(self.account), methods=["POST"]),
+                Route("/t/{table}/plan", _told(self.planning)),
+                Route("/api/plan", _told(self.plan), methods=["POST"]),
+                Route("/api/run", _told(self.start), methods=["POST"]),
+                Route("/api/run/{run}", _told(self.progress)),
+                Route("/api/run/{run}/cancel", _told(self.cancel), methods=["POST"]),
+                Route("/api/run/{run}/marginal", _told(self.marginal)),
+                Route("/run/{run}", _told(self.inspect)),
+                Route("/run/{run}/file/{kind}", _told(self.download)),
+                Route("/compare", _told(self.compare)),
+            ],
+            middleware=[Middleware(Guard, key=key, port=port)],
+        )
+
+    # -- choose -------------------------------------------------------------------------------------------------------------
+
+    async def home(self, _: Request) -> Response:
+        """The tables of the workspace, and a place to bring one."""
+        return self._page("home.html", tables=self.workspace.tables(), runs=self.jobs.all())
+
+    async def upload(self, request: Request) -> Response:
+        """Keep a table that the browser sends."""
+        async with request.form(max_files=1, max_fields=4) as form:
+            sent = form.get("table")
+            if not isinstance(sent, UploadFile) or not sent.filename:
+                raise Refused("No file came with this. Choose one.")
+            name = await self.workspace.add(sent.filename, chunks_of(sent))
+        return JSONResponse({"go": f"/t/{name}"})
+
+    # -- describe -----------------------------------------------------------------------------------------------------------
+
+    async def describe(self, request: Request) -> Response:
+        """What was inferred, column by column, to be corrected."""
+        name = request.path_params["table"]
+        fresh = request.query_params.get("fresh") == "1"
+        public = request.query_params.get("public") == "1"
+        text = await aside(lambda: self.workspace.schema_text(name, fresh=fresh, public_domains=public))
+        facts = schema_to_dict(parse_schema(text))
+        return self._page("describe.html", table=name, text=text, facts=facts, types=TYPES, roles=ROLES)
+
+    async def keep(self, request: Request) -> Response:
+        """Check and keep what the owner said, as a file's text or as the form's fields."""
+        name, body = request.path_params["table"], await body_of(request)
+        if "text" in body:
+            text = str(body["text"])
+        else:
+            schema = schema_from_dict(object_of(body.get("schema")))
+            text = dump_schema(schema)
+        self.workspace.keep_schema(name, text)
+        return JSONResponse({"go": f"/t/{name}/plan", "text": text})
+
+    # -- plan ---------------------------------------------------------------------------------------------------------------
+
+    async def planning(self, request: Request) -> Response:
+        """Sliders, and what a run would cost and miss by."""
+        name = request.path_params["table"]
+        schema = await aside(lambda: self.workspace.schema(name))
+        about = {key: (kind.__doc__ or "").strip().split("\n")[0] for key, kind in SYNTHESIZERS.items()}
+        return self._page(
+            "plan.html", table=name, synthesizers=about, default=DEFAULT_SYNTHESIZER, columns=list(schema)
+        )
+
+    async def plan(self, request: Request) -> Response:
+        """A plan for the page's sliders; reads no rows."""
+        body = await body_of(request)
+        name = str(body.get("table", ""))
+        rows = whole_of(body.get("rows"))
+
+        def made() -> Plan:
+            return make_plan(
+                self.workspace.schema(name),
+                epsilon=str(body.get("epsilon", "1")),
+                delta=str(body["delta"]) if body.get("delta") else None,
+                rows=rows,
+                synthesizer=make(str(body.get("synthesizer", DEFAULT_SYNTHESIZER))),
+            )
+
+        found = await aside(made)
+        marginals = sorted(found.marginals, key=lambda m: -m.cells)
+        return JSONResponse(
+            {
+                "marginals": [
+                    {
+                        "name": " × ".join(m.clique) or "(total)",
+                        "cells": m.cells,
+                        "deviation": m.deviation,
+                        "share": float(m.share),
+                        "expected": found.expected(m),
+                    }
+                    for m in marginals[:30]
+                ],
+                "more": max(0, len(marginals) - 30),
+                "noise": found.noise,
+                "group": found.group(1),
+                "seconds": None if found.forecast is None else found.forecast.total_seconds,
+                "memory": None if found.forecast is None else found.forecast.memory,
+                "imagined": None if found.forecast is None else found.forecast.error,
+                "assumed": list(found.assumed),
+                "warnings": list(found.warnings),
+                "meaning": found.meaning.lines(),
+                "figure": found.meaning.to_svg(),
+            }
+        )
+
+    async def account(self, request: Request) -> Response:
+        """Open the table's account with a cap."""
+        name, body = request.path_params["table"], await body_of(request)
+        budget = Budget.of(str(body.get("epsilon", "")), str(body["delta"]) if body.get("delta") else None)
+        await aside(lambda: self.workspace.open_account(name, budget))
+        return JSONResponse({"go": f"/t/{name}/plan"})
+
+    # -- run ----------------------------------------------------------------------------------------------------------------
+
+    async def start(self, request: Request) -> Response:
+        """Start one run, or one of each mode; whatever would overdraw the account is refused before it starts."""
+        body = await body_of(request)
+        name, epsilon = str(body.get("table", "")), str(body.get("epsilon", ""))
+        delta = str(body["delta"]) if body.get("delta") else None
+        budget = Budget.of(epsilon, delta)
+        chosen = (
+            list(dict.fromkeys(MODES)) if body.get("modes") else [str(body.get("synthesizer", DEFAULT_SYNTHESIZER))]
+        )
+        methods = [make(mode) for mode in chosen]
+        asked = sum(method.reads_rows for method in methods)
+        account = await aside(lambda: self.workspace.account(name))
+        cost = asked * float(budget.epsilon)
+        if account.cap is not None and account.overdrawn_by(cost):
+            left = max(float(account.cap.epsilon) - account.epsilon, 0.0)
+            raise Refused(
+                f"This would cost ε = {cost:g} and only {left:g} is left in this table's account. Nothing was spent."
+            )
+        started = []
+        for mode in chosen:
+            schema = self.workspace.schema_path(name)
+            job = Job(
+                table=name,
+                source=self.workspace.path(name),
+                folder=await aside(lambda: self.workspace.run_folder(name)),
+                schema=schema if schema.exists() else None,
+                ledger=self.workspace.ledger_path(name),
+                epsilon=epsilon,
+                delta=delta,
+                synthesizer=mode,
+                look=body.get("look", True) is not False,
+            )
+            started.append(self.jobs.start(job).id)
+        go = f"/run/{started[0]}" if len(started) == 1 else f"/compare?runs={','.join(started)}"
+        return JSONResponse({"go": go, "runs": started})
+
+    async def progress(self, request: Request) -> Response:
+        """How far a run is."""
+        return JSONResponse(self._job(request).facts())
+
+    async def cancel(self, request: Request) -> Response:
+        """Stop a run at its next step."""
+        job = self._job(request)
+        job.cancel()
+        return JSONResponse(job.facts())
+
+    # -- inspect ------------------------------------------------------------------------------------------------------------
+
+    async def inspect(self, request: Request) -> Response:
+        """A run: its progress while it lasts, and what came of it."""
+        job = self._job(request)
+        made = job.release
+        if made is None:
+            return self._page("run.html", table=job.table, job=job, release=None, command=_command(job))
+        edges = await aside(lambda: links(made))
+        names = list(made.schema)
+        return self._page(
+            "run.html",
+            table=job.table,
+            job=job,
+            release=made,
+            command=_command(job),
+            yaml=dump_schema(made.schema),
+            columns=[
+                {"name": n, "drawn": column_chart(n, made.schema.codecs[n].labels(), _shares(made.card.table((n,))))}
+                for n in names
+            ]
+            if job.report is None
+            else [{"name": c.name, "drawn": c.drawn} for c in job.report.columns],
+            network=network(names, edges),
+            heat=_heat(job),
+            card=sorted(made.card, key=lambda e: (len(e.clique), 2.0 if e.error is None else e.error)),
+            names=names,
+        )
+
+    async def marginal(self, request: Request) -> Response:
+        """Any table of one or two columns, as the release has it."""
+        job = self._job(request)
+        columns = [c for c in request.query_params.getlist("column") if c]
+        if job.release is None:
+            raise Refused("This run has no release yet.")
+        made = job.release
+        return JSONResponse({"svg": await aside(lambda: drawn(made, columns))})
+
+    async def download(self, request: Request) -> Response:
+        """The run's files."""
+        job, kind = self._job(request), request.path_params["kind"]
+        if kind == "schema":
+            text = self.workspace.schema_text(job.table)
+            return PlainTextResponse(text, headers={"Content-Disposition": 'attachment; filename="schema.yaml"'})
+        if kind not in DOWNLOADS:
+            return PlainTextResponse("There is no such file.", status_code=404)
+        name, media = DOWNLOADS[kind]
+        path = job.folder / name
+        if not path.is_file():
+            return PlainTextResponse("This run has no such file.", status_code=404)
+        if kind in {"report", "public"} and request.query_params.get("show") == "1":
+            # The page brings its own policy, which is stricter than the studio's but for its one script and its own style.
+            return FileResponse(path, media_type=media, headers={"Content-Security-Policy": "sandbox allow-scripts"})
+        stem = Path(job.table).stem
+        return FileResponse(path, media_type=media, filename=f"{stem}-{job.synthesizer}-{name}")
+
+    async def compare(self, request: Request) -> Response:
+        """Several runs side by side."""
+        wanted = request.query_params.get("runs", "").split(",")
+        jobs = [job for job in (self.jobs.find(key) for key in wanted[:8]) if job is not None]
+        if not jobs:
+            return RedirectResponse("/", status_code=303)
+        views = [{"job": job, "heat": _heat(job), "tvd": _distances(job)} for job in jobs]
+        return self._page("compare.html", table=jobs[0].table, views=views)
+
+    # -- the rest -----------------------------------------------------------------------------------------------------------
+
+    async def static(self, request: Request) -> Response:
+        """The studio's own script and style."""
+        kinds = {"studio.js": "text/javascript", "studio.css": "text/css"}
+        name = request.path_params["name"]
+        if name not in kinds:
+            return PlainTextResponse("There is no such file.", status_code=404)
+        return Response(_asset(name), media_type=kinds[name])
+
+    def _job(self, request: Request) -> Job:
+        job = self.jobs.find(request.path_params["run"])
+        if job is None:
+            raise Refused(
+                "There is no such run. It may have been made before the studio was started anew; its files are kept."
+            )
+        return job
+
+    def _page(self, template: str, **values: object) -> Response:
+        table = values.get("table")
+        account = self.workspace.account(str(table)) if table is not None else None
+        page = _templates().get_template(template)
+        return HTMLResponse(page.render(token=self.key.token, account=account, **values))
+
+
+def _told(endpoint: Endpoint) -> Endpoint:
+    """The same, with refusals as one line: JSON for the script, a page for a person."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except UnderstudyError as error:
+            message = str(error)
+            if request.method == "POST" or request.url.path.startswith("/api/"):
+                return JSONResponse({"error": message}, status_code=400)
+            page = _templates().get_template("refused.html")
+            return HTMLResponse(page.render(token="", account=None, message=message), status_code=400)
+
+    return answer
+
+
+def _command(job: Job) -> str:
+    """The command line that does the same."""
+    words = ["understudy", "synthesize", job.table, "--epsilon", job.epsilon, "--synthesizer", job.synthesizer]
+    if job.schema is not None:
+        words += ["--schema", job.schema.name]
+    if job.delta is not None:
+        words += ["--delta", job.delta]
+    words += ["--ledger", job.ledger.name, "-o", "synthetic.csv", "--release", "release.understudy"]
+    return " ".join(quote(word) for word in words)
+
+
+def _heat(job: Job) -> str:
+    """Mutual information, real above the diagonal and synthetic below; without a look at the real rows, synthetic alone."""
+    if job.release is None:
+        return ""
+    names = list(job.release.schema)
+    if job.report is not None and job.report.utility is not None and "mutual_information" in job.report.utility:
+        parts = job.report.utility["mutual_information"].parts
+        sides: list[dict[tuple[str, str], float]] = [{}, {}]
+        for part in parts:
+            for side, which in zip(sides, ("synthetic", "real"), strict=True):
+                value = part.facts.get(which)
+                if isinstance(value, int | float):
+                    side[part.columns[0], part.columns[1]] = float(value)
+        return matrix(names, sides[0], sides[1], title="mutual information: real above, synthetic below the diagonal")
+    few = names[:40]
+    made = {(a, b): information(job.release.card.table((a, b))) for i, a in enumerate(few) for b in few[:i]}
+    return matrix(few, made, title="mutual information of the synthetic rows")
+
+
+def _distances(job: Job) -> list[tuple[str, float]]:
+    if job.report is None or job.report.utility is None:
+        return []
+    found = job.report.utility
+    return [
+        (found[n].title, found[n].value or 0.0) for n in ("tvd_1", "tvd_2", "tvd_3") if n in found and found[n].computed
+    ]
+
+
+def _shares(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    return table / max(float(table.sum()), 1e-9)
+
+
+def _asset(name: str) -> str:
+    return (files("understudy.studio") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    loader = PackageLoader("understudy.studio", "templates")
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader)

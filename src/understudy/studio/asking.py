@@ -1,0 +1,70 @@
+"""What a browser asks, read with care: sizes bounded, types checked, and long work kept off the loop that serves pages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import TypeVar
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+
+from understudy.errors import Refused
+
+BODY = 4 * 2**20
+"""Bytes of a request that is not an upload."""
+
+T = TypeVar("T")
+
+
+async def aside(work: Callable[[], T]) -> T:
+    """Work that takes a while, off the loop that serves pages."""
+    return await asyncio.get_running_loop().run_in_executor(None, work)
+
+
+async def body_of(request: Request) -> dict[str, object]:
+    """The JSON object a request brings, of a size a form has."""
+    data = b""
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > BODY:
+            raise Refused("This is more than the studio takes at once.")
+    try:
+        return object_of(json.loads(data or b"{}"))
+    except (ValueError, RecursionError):
+        raise Refused("The studio could not read this.") from None
+
+
+def object_of(found: object) -> dict[str, object]:
+    """The JSON object it should be.
+
+    >>> object_of({"a": 1})
+    {'a': 1}
+    """
+    if not isinstance(found, dict):
+        raise Refused("The studio could not read this.")
+    return found
+
+
+def whole_of(found: object) -> int | None:
+    """The whole number somebody typed, or none.
+
+    >>> whole_of("5000"), whole_of("")
+    (5000, None)
+    """
+    if found in (None, ""):
+        return None
+    try:
+        count = int(str(found))
+    except ValueError:
+        raise Refused("The number of rows is a whole number.") from None
+    if not 0 <= count <= 10**12:
+        raise Refused("The number of rows is between 0 and a trillion.")
+    return count
+
+
+async def chunks_of(sent: UploadFile) -> AsyncIterator[bytes]:
+    """An upload, piece by piece."""
+    while chunk := await sent.read(1 << 20):
+        yield chunk

@@ -1,0 +1,178 @@
+"""A run of the studio: it goes on whether or not anybody watches, and can be stopped without harm.
+
+Each runs in a thread of its own. It stops at the next word of progress after somebody asked: what was reserved stays spent, as the ledger
+says, and no file is left behind half-written.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from understudy.errors import UnderstudyError
+from understudy.releases import Release
+from understudy.reports.evaluate import evaluate, publish
+from understudy.reports.report import Report
+from understudy.synthesizers import make
+from understudy.workflow.run import synthesize
+
+MOST = 200
+"""Runs that are remembered; their files stay."""
+
+
+class Cancelled(Exception):
+    """Somebody asked the run to stop."""
+
+
+@dataclass(kw_only=True)
+class Job:
+    """One run and how far it is. Written by its thread, read by pages."""
+
+    table: str
+    source: Path
+    folder: Path
+    schema: Path | None
+    ledger: Path
+    epsilon: str
+    delta: str | None
+    synthesizer: str
+    options: dict[str, str] = field(default_factory=dict)
+    seed: int | None = None
+    look: bool = True
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    state: str = "waiting"
+    stage: str = "waiting"
+    done: float = 0.0
+    spent: float = 0.0
+    message: str = ""
+    notes: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+    seconds: float | None = None
+    release: Release | None = None
+    report: Report | None = None
+    rows: int = 0
+    _stop: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    def cancel(self) -> None:
+        """Ask it to stop."""
+        self._stop.set()
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, one way or the other."""
+        return self.state in {"done", "failed", "cancelled"}
+
+    def facts(self) -> dict[str, object]:
+        """What a page asks for while it waits."""
+        return {
+            "id": self.id,
+            "table": self.table,
+            "synthesizer": self.synthesizer,
+            "epsilon": self.epsilon,
+            "state": self.state,
+            "stage": self.stage,
+            "done": round(self.done, 4),
+            "spent": round(self.spent, 4),
+            "message": self.message,
+            "notes": list(self.notes),
+            "seconds": round(self.seconds if self.seconds is not None else time.monotonic() - self.began, 1),
+        }
+
+    def run(self) -> None:
+        """All of it: reserve, measure, fit, write, look."""
+        self.state = "running"
+        try:
+            self._tell("reading", 0.0)
+            made = synthesize(
+                self.source,
+                self.schema,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                synthesizer=make(self.synthesizer, **self.options),
+                ledger=self.ledger,
+                dataset=Path(self.table).stem,
+                seed=self.seed,
+                progress=self._tell,
+                spending=self._spent,
+            )
+            self._tell("writing", 0.0)
+            made.save(self.folder / "release.understudy")
+            self.rows = made.write(self.folder / "synthetic.csv", seed=self.seed)
+            publish(made, title=f"{Path(self.table).stem}: a synthetic table").save(self.folder / "public.html")
+            self.release = made
+            if self.look:
+                self._look(made)
+            self.state, self.stage, self.done = "done", "done", 1.0
+        except Cancelled:
+            self.state = "cancelled"
+            self.message = (
+                "Stopped. What the ledger had reserved for this run stays spent." if self.spent else "Stopped."
+            )
+        except UnderstudyError as error:
+            self.state, self.message = "failed", str(error)
+        except Exception as error:
+            # A traceback may quote a cell; a page shows only what kind of error it was.
+            self.state, self.message = "failed", f"stopped by an unexpected {type(error).__name__}"
+        finally:
+            self.seconds = time.monotonic() - self.began
+
+    def _look(self, made: Release) -> None:
+        """Compare with the real rows, for the custodian."""
+        self._tell("comparing with the real rows", 0.0)
+        self.report = evaluate(
+            self.source,
+            self.folder / "synthetic.csv",
+            release=made,
+            risk=False,
+            ledger=self.ledger if made.statement.run else None,
+            progress=lambda stage, done: self._tell(f"comparing: {stage}", done),
+        )
+        self.report.save(self.folder / "report.html")
+
+    def _tell(self, stage: str, done: float) -> None:
+        if self._stop.is_set():
+            raise Cancelled
+        if stage.startswith("left out") and stage not in self.notes:
+            self.notes.append(stage)
+        self.stage, self.done = stage, float(done)
+
+    def _spent(self, share: float) -> None:
+        self.spent = share
+
+
+class Jobs:
+    """The runs of one studio; they wait for each other, because two fits at once are slower than one after the other."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, Job] = {}
+        self._turn = threading.Lock()
+
+    def start(self, job: Job, then: Callable[[Job], None] | None = None) -> Job:
+        """Queue a run."""
+        while len(self._jobs) >= MOST:
+            self._jobs.pop(next(iter(self._jobs)))
+        self._jobs[job.id] = job
+
+        def work() -> None:
+            with self._turn:
+                if job._stop.is_set():
+                    job.state, job.message = "cancelled", "Stopped before it began. Nothing was spent."
+                else:
+                    job.run()
+            if then is not None:
+                then(job)
+
+        threading.Thread(target=work, name=f"run {job.id}", daemon=True).start()
+        return job
+
+    def find(self, key: str) -> Job | None:
+        """A run by its name."""
+        return self._jobs.get(key)
+
+    def all(self) -> list[Job]:
+        """Every run, the newest first."""
+        return list(reversed(self._jobs.values()))

@@ -1,0 +1,56 @@
+"""Serve the studio on this machine alone."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from understudy.errors import Refused
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the studio answers, and the token that lets a visitor in."""
+
+    port: int
+    token: str
+
+    @property
+    def url(self) -> str:
+        """What to open in a browser."""
+        return f"http://{HOST}:{self.port}/?token={self.token}"
+
+
+def serve(folder: Path, *, port: int = 0, ready: Callable[[Address], None]) -> None:
+    """Serve the tables of a folder until interrupted; `ready` is told the address once somebody can open it."""
+    try:
+        import uvicorn
+
+        from understudy.studio.app import Studio
+    except ImportError:
+        raise Refused(
+            'The studio needs more packages: pip install "understudy[studio,evaluate]". Nothing was started.'
+        ) from None
+    from understudy.studio.guard import Key
+    from understudy.studio.workspace import Workspace
+
+    if not folder.is_dir():
+        raise Refused(f"{folder}: there is no such folder. Make it first. Nothing was started.")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.bind((HOST, port))
+    except OSError:
+        listener.close()
+        raise Refused(f"Port {port} is taken. Choose another, or none for a free one. Nothing was started.") from None
+    with listener:
+        key, free = Key(), listener.getsockname()[1]
+        app = Studio(Workspace(folder.resolve()), key, free).app
+        config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False, date_header=False)
+        server = uvicorn.Server(config)
+        listener.listen(128)  # whoever comes before the server is up waits
+        ready(Address(free, key.token))
+        server.run(sockets=[listener])

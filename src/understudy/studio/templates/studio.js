@@ -1,0 +1,210 @@
+"use strict";
+// The studio's one script. Names of columns and values are somebody else's text: they go in by textContent, never as markup.
+const token = document.querySelector("meta[name=understudy-token]").content;
+const find = (id) => document.getElementById(id);
+
+function complain(message) {
+  const box = find("error");
+  box.textContent = message;
+  box.hidden = !message;
+  if (message) box.scrollIntoView({ block: "nearest" });
+}
+
+async function send(path, body) {
+  complain("");
+  const form = body instanceof FormData;
+  const headers = { "x-understudy-token": token };
+  if (!form) headers["content-type"] = "application/json";
+  let answer;
+  try {
+    answer = await fetch(path, { method: "POST", headers, body: form ? body : JSON.stringify(body) });
+  } catch {
+    complain("The studio does not answer. Is it still running?");
+    return null;
+  }
+  const found = await answer.json().catch(() => ({ error: "The studio could not do this." }));
+  if (found.error) { complain(found.error); return null; }
+  return found;
+}
+
+async function sendAndGo(path, body) {
+  const found = await send(path, body);
+  if (found && found.go) location.assign(found.go);
+}
+
+function filter(box, items) {
+  if (!box) return;
+  box.addEventListener("input", () => {
+    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const item of document.querySelectorAll(items)) {
+      const name = item.dataset.name.toLowerCase();
+      item.hidden = !words.every((word) => name.includes(word));
+    }
+  });
+}
+
+// Choose
+if (find("upload")) find("upload").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sendAndGo("/upload", new FormData(event.target));
+});
+
+// Describe
+const LISTS = ["categorical"], RANGES = ["integer", "real", "date", "datetime", "time"];
+function fitDomain(row) {
+  const type = row.querySelector(".type").value;
+  row.querySelector(".list").hidden = !LISTS.includes(type);
+  row.querySelector(".range").hidden = !RANGES.includes(type);
+}
+function columnOf(row) {
+  const was = JSON.parse(row.dataset.column);
+  const type = row.querySelector(".type").value;
+  const column = type === was.type ? { ...was } : { name: was.name, type };
+  const use = row.querySelector(".use").checked;
+  if (use) delete column.use; else column.use = false;
+  if (row.querySelector(".nullable").checked) delete column.nullable; else column.nullable = false;
+  const role = row.querySelector(".role").value;
+  if (role === "other") delete column.role; else column.role = role;
+  if (LISTS.includes(type)) {
+    const text = row.querySelector(".values").value.trim();
+    const kept = Array.isArray(was.values) && text === was.values.join(", ");
+    if (!kept) column.values = text === "learn" || text === "" ? "learn" : text.split(",").map((word) => word.trim()).filter(Boolean);
+  }
+  if (RANGES.includes(type)) {
+    for (const side of ["min", "max"]) {
+      const text = row.querySelector("." + side).value.trim();
+      if (text === "" || text === "learn") delete column[side];
+      else if (text !== String(was[side])) column[side] = type === "integer" ? Number(text) : text;
+    }
+    if (!("min" in column) || !("max" in column)) { if (type !== "time") column.bounds = "learn"; } else delete column.bounds;
+  }
+  return column;
+}
+if (find("describe")) {
+  const form = find("describe");
+  for (const row of form.querySelectorAll("tbody tr")) {
+    fitDomain(row);
+    row.querySelector(".type").addEventListener("change", () => fitDomain(row));
+  }
+  filter(find("find"), "#columns tbody tr");
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const facts = JSON.parse(find("facts").textContent);
+    facts.columns = [...form.querySelectorAll("tbody tr")].map(columnOf);
+    const rules = find("impossible").value.split("\n").map((line) => line.trim()).filter(Boolean);
+    if (rules.length) facts.impossible = rules; else delete facts.impossible;
+    sendAndGo(`/t/${encodeURIComponent(form.dataset.table)}/schema`, { schema: facts });
+  });
+  find("text").addEventListener("submit", (event) => {
+    event.preventDefault();
+    sendAndGo(`/t/${encodeURIComponent(form.dataset.table)}/schema`, { text: find("yaml").value });
+  });
+}
+
+// Plan
+const percent = (share) => (share === null ? "" : share < 0.001 ? "< 0.1 %" : (100 * share).toFixed(1) + " %");
+if (find("plan")) {
+  const form = find("plan");
+  const epsilon = () => Number((10 ** (Number(find("epsilon").value) / 100)).toPrecision(2)).toString();
+  const asked = () => ({
+    table: form.dataset.table, epsilon: epsilon(), delta: find("delta").value.trim(), rows: find("rows").value.trim() || "5000",
+    synthesizer: find("synthesizer").value, look: find("look").checked,
+  });
+  let turn = 0, timer = null;
+  const line = (list, text) => { const item = document.createElement("li"); item.textContent = text; list.append(item); };
+  async function replan() {
+    const mine = ++turn;
+    find("planning").textContent = "…";
+    const found = await send("/api/plan", asked());
+    if (mine !== turn) return;
+    find("planning").textContent = "";
+    if (!found) return;
+    const outlook = find("outlook");
+    outlook.replaceChildren();
+    if (found.noise !== null) line(outlook, `Noise alone moves a measured table by ${percent(found.noise)} of the rows in the median.`);
+    if (found.imagined !== null) line(outlook, `In a rehearsal on imagined rows, pairs of columns were off by ${percent(found.imagined)}.`);
+    if (found.group !== null) line(outlook, `The smallest group that survives the noise in one column: ${found.group} rows.`);
+    if (found.seconds !== null) line(outlook, `About ${found.seconds.toFixed(1)} seconds and ${Math.ceil(found.memory / 1048576)} MiB on this machine.`);
+    for (const warning of found.warnings) line(outlook, warning);
+    find("figure").replaceChildren(new DOMParser().parseFromString(found.figure, "image/svg+xml").documentElement);
+    find("meaning").replaceChildren(...found.meaning.map((text) => { const p = document.createElement("p"); p.textContent = text; return p; }));
+    const body = find("marginals").tBodies[0];
+    body.replaceChildren();
+    for (const m of found.marginals) {
+      const row = body.insertRow();
+      for (const [text, number] of [[m.name, 0], [m.cells.toLocaleString("en"), 1], ["± " + m.deviation.toPrecision(3), 1], [percent(m.share), 1], [percent(m.expected), 1]]) {
+        const cell = row.insertCell();
+        cell.textContent = text;
+        if (number) cell.className = "n";
+      }
+    }
+    if (found.more) { const cell = body.insertRow().insertCell(); cell.textContent = `and ${found.more} smaller`; }
+    find("assumed").replaceChildren();
+    for (const text of found.assumed) line(find("assumed"), "assumed, and learned in the run: " + text);
+  }
+  const soon = () => { find("epsilon-shown").textContent = epsilon(); clearTimeout(timer); timer = setTimeout(replan, 250); };
+  for (const id of ["epsilon", "delta", "rows", "synthesizer"]) find(id).addEventListener("input", soon);
+  form.addEventListener("submit", (event) => { event.preventDefault(); sendAndGo("/api/run", asked()); });
+  find("modes").addEventListener("click", () => sendAndGo("/api/run", { ...asked(), modes: true }));
+  soon();
+}
+if (find("open-account")) find("open-account").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const form = event.target;
+  sendAndGo(`/t/${encodeURIComponent(form.dataset.table)}/account`, { epsilon: form.epsilon.value, delta: form.delta.value });
+});
+
+// Run
+const OVER = ["done", "failed", "cancelled"];
+async function look(run) {
+  const answer = await fetch(`/api/run/${run}`).catch(() => null);
+  return answer && answer.ok ? answer.json() : null;
+}
+if (find("progress") && !find("progress").hidden) {
+  const run = find("progress").dataset.run;
+  const began = find("progress").dataset.state;
+  find("cancel").addEventListener("click", () => { find("cancel").disabled = true; send(`/api/run/${run}/cancel`, {}); });
+  const watch = async () => {
+    const found = await look(run);
+    if (found) {
+      find("stage").textContent = found.state === "running" ? found.stage : found.state;
+      find("bar").value = found.done;
+      find("spent").textContent = found.spent ? `${Math.round(100 * found.spent)} % of the run's budget spent` : "";
+      find("seconds").textContent = `${found.seconds} s`;
+      find("message").textContent = found.message;
+      find("message").hidden = !found.message;
+      if (OVER.includes(found.state)) {
+        find("cancel").hidden = true;
+        if (found.state === "done" && began !== "done") location.reload();
+        return;
+      }
+    }
+    setTimeout(watch, 400);
+  };
+  watch();
+}
+filter(find("find-chart"), "#charts > li");
+if (find("marginal")) find("marginal").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const query = new URLSearchParams();
+  for (const id of ["first", "second"]) if (find(id).value) query.append("column", find(id).value);
+  const answer = await fetch(`/api/run/${event.target.dataset.run}/marginal?${query}`);
+  const found = await answer.json();
+  if (found.error) { complain(found.error); return; }
+  find("drawn").replaceChildren(new DOMParser().parseFromString(found.svg, "image/svg+xml").documentElement);
+});
+
+// Side by side
+if (find("sides")) {
+  const waiting = [...document.querySelectorAll("[data-watch]")].filter((part) => !OVER.includes(part.dataset.state));
+  const watch = async () => {
+    for (const part of waiting) {
+      const found = await look(part.dataset.watch);
+      if (!found) continue;
+      part.querySelector(".state").textContent = found.state === "running" ? `${found.stage}, ${Math.round(100 * found.done)} %` : found.state;
+      if (OVER.includes(found.state)) { location.reload(); return; }
+    }
+    if (waiting.length) setTimeout(watch, 700);
+  };
+  if (waiting.length) watch();
+}

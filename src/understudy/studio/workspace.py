@@ -1,0 +1,174 @@
+"""The workspace: one folder with the tables, and beside each its schema, its ledger and its runs. Nothing outside it is ever touched.
+
+people.csv                   the table
+people.csv.yaml              what its owner says of it
+people.csv.ledger            what was spent on it
+people.csv.runs/3/…          a run: release, rows, report
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.ledger import Ledger
+from understudy.errors import Refused
+from understudy.schema import Schema, dump_schema, load_schema, parse_schema
+from understudy.workflow.describe import describe
+from understudy.workflow.run import unit_words
+
+KINDS = (".csv", ".parquet")
+LARGEST = 4 * 2**30
+"""Bytes of an upload."""
+
+_NAME = re.compile(r"[\w][\w .()+-]{0,150}\.(csv|parquet)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """What was spent on a table, and what may be in all."""
+
+    exists: bool = False
+    epsilon: float = 0.0
+    delta: float = 0.0
+    cap: Budget | None = None
+
+    def overdrawn_by(self, epsilon: float) -> bool:
+        """Whether spending this much more would go beyond the cap.
+
+        >>> Account(exists=True, epsilon=0.8, cap=Budget.of(1)).overdrawn_by(0.3)
+        True
+        """
+        return self.cap is not None and self.epsilon + epsilon > float(self.cap.epsilon) * (1 + 1e-9)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """One folder of tables."""
+
+    folder: Path
+
+    def tables(self) -> list[str]:
+        """The names of the tables in it."""
+        found = [
+            entry.name
+            for entry in os.scandir(self.folder)
+            if entry.is_file(follow_symlinks=False) and _NAME.fullmatch(entry.name)
+        ]
+        return sorted(found, key=str.lower)
+
+    def path(self, name: str) -> Path:
+        """Where a table is. Only a name the folder lists is one: no path, no link, no encoded dots."""
+        if name not in self.tables():
+            raise Refused("There is no such table here. Choose one from the list.")
+        return self.folder / name
+
+    async def add(self, name: str, chunks: AsyncIterator[bytes]) -> str:
+        """Keep an upload under its own name, or one like it that is free; it appears whole or not at all."""
+        safe = _safe(name)
+        handle, draft = tempfile.mkstemp(prefix=".upload-", dir=self.folder)
+        try:
+            size = 0
+            with os.fdopen(handle, "wb") as file:
+                async for chunk in chunks:
+                    size += len(chunk)
+                    if size > LARGEST:
+                        raise Refused(f"The table is larger than {LARGEST // 2**30} GiB. Nothing was kept.")
+                    file.write(chunk)
+            if size == 0:
+                raise Refused("The file is empty. Nothing was kept.")
+            stem, suffix = safe.rsplit(".", 1)
+            count, free = 2, safe
+            while (self.folder / free).exists():
+                free, count = f"{stem} ({count}).{suffix}", count + 1
+            Path(draft).rename(self.folder / free)
+            return free
+        finally:
+            with suppress(FileNotFoundError):
+                Path(draft).unlink()
+
+    # -- what belongs to a table --------------------------------------------------------------------------------------------
+
+    def schema_path(self, name: str) -> Path:
+        """Where its schema is kept."""
+        path = self.path(name)
+        return path.with_name(f"{path.name}.yaml")
+
+    def schema(self, name: str, *, fresh: bool = False, public_domains: bool = False) -> Schema:
+        """What its owner says of it; a draft where nothing was said yet."""
+        where = self.schema_path(name)
+        if where.exists() and not fresh:
+            return load_schema(where)
+        return describe(self.path(name), public_domains=public_domains)
+
+    def keep_schema(self, name: str, text: str) -> Schema:
+        """Check and keep what the owner wrote; nothing is kept where it is wrong."""
+        schema = parse_schema(text)
+        where = self.schema_path(name)
+        draft = where.with_name(f".{where.name}.draft")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(where)
+        return schema
+
+    def schema_text(self, name: str, *, fresh: bool = False, public_domains: bool = False) -> str:
+        """The same as text to edit."""
+        where = self.schema_path(name)
+        if where.exists() and not fresh:
+            return where.read_text(encoding="utf-8")
+        return dump_schema(self.schema(name, fresh=True, public_domains=public_domains))
+
+    def ledger_path(self, name: str) -> Path:
+        """Where its account is kept."""
+        path = self.path(name)
+        return path.with_name(f"{path.name}.ledger")
+
+    def account(self, name: str) -> Account:
+        """What was spent on it, and what may be."""
+        where = self.ledger_path(name)
+        if not where.exists():
+            return Account()
+        with Ledger.open(where) as book:
+            spent, cap = book.totals(), book.cap
+        return Account(exists=True, epsilon=float(spent.epsilon), delta=float(spent.delta), cap=cap)
+
+    def open_account(self, name: str, budget: Budget) -> None:
+        """Set what may be spent on a table in all; refused once there is an account, for a cap that can be raised is none."""
+        where = self.ledger_path(name)
+        if where.exists():
+            raise Refused("This table has an account already. Its cap cannot be changed.")
+        unit = unit_words(self.schema(name))
+        Ledger.create(where, dataset=Path(name).stem, cap=budget, unit=unit).close()
+
+    def run_folder(self, name: str) -> Path:
+        """A fresh folder for one run."""
+        path = self.path(name)
+        runs = path.with_name(f"{path.name}.runs")
+        runs.mkdir(exist_ok=True)
+        count = 1
+        while True:
+            try:
+                (runs / str(count)).mkdir()
+            except FileExistsError:
+                count += 1
+                continue
+            return runs / str(count)
+
+
+def _safe(name: str) -> str:
+    """A file name of ours from one a browser sent: its last part, plain characters, a kind that can be read.
+
+    >>> _safe("../../etc/people.csv"), _safe("C:\\\\data\\\\p<b>.parquet")
+    ('people.csv', 'p_b_.parquet')
+    """
+    last = re.split(r"[/\\\\]", name)[-1].replace("\x00", "")
+    if not last.lower().endswith(KINDS):
+        raise Refused("Tables are .csv or .parquet files. Nothing was kept.")
+    stem, _, suffix = last.rpartition(".")
+    stem = re.sub(r"[^\w .()+-]", "_", stem).strip(" .")[:100] or "table"
+    return f"{stem}.{suffix.lower()}"

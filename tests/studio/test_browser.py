@@ -1,0 +1,166 @@
+"""The studio as a person uses it, in a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from understudy.releases import Release
+
+from .conftest import Place, people
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+PATIENCE = 120_000
+"""Milliseconds; a loaded machine is slow, and this is no benchmark."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert chromium, "the tests need a browser: apt-get install chromium"
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Browser, place: Place) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    opened = context.new_page()
+    troubles: list[str] = []
+    opened.on("pageerror", lambda error: troubles.append(str(error)))
+    opened.on("console", lambda m: troubles.append(m.text) if m.type == "error" and "400" not in m.text else None)
+    opened.goto(f"{place.url}/?token={place.token}")
+    yield opened
+    context.close()
+    assert troubles == []
+
+
+def plan_of(page: Page, place: Place, table: str, synthesizer: str) -> None:
+    page.goto(f"{place.url}/t/{table}/plan")
+    page.select_option("#synthesizer", synthesizer)
+
+
+def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
+    page.set_input_files("input[name=table]", people(tmp_path / "visits.csv"))
+    page.click("text=Upload")
+    page.wait_for_url("**/t/visits.csv")
+    # Override what was inferred.
+    row = page.locator("tr[data-name=town]")
+    row.locator(".values").fill("x, y, z")
+    row.locator(".role").select_option("quasi_identifier")
+    page.locator("tr[data-name=age] .min").fill("0")
+    page.locator("tr[data-name=age] .max").fill("99")
+    page.fill("#impossible", "age < 21 and smoker = true")
+    page.click("text=Keep and plan")
+    page.wait_for_url("**/plan")
+    # A cap, then a plan that follows the sliders.
+    page.fill("#open-account input[name=epsilon]", "1.5")
+    page.click("text=Set the cap")
+    expect(page.locator("#account")).to_contain_text("of 1.5")
+    page.select_option("#synthesizer", "mst")
+    expect(page.locator("#marginals tbody tr").first).to_be_visible()
+    expect(page.locator("#meaning")).to_contain_text("times in 100")
+    page.click("#run")
+    page.wait_for_url("**/run/*")
+    expect(page.locator("#charts > li")).to_have_count(4)
+    expect(page.locator("#account")).to_contain_text("spent ε = 1 of 1.5")
+    expect(page.locator("#network circle")).to_have_count(4)
+    page.select_option("#second", "town")
+    page.click("text=Draw")
+    expect(page.locator("#drawn rect").first).to_be_visible()
+    expect(page.locator("#command")).to_contain_text("understudy synthesize visits.csv")
+    with page.expect_download() as got:
+        page.click("text=Release file")
+    saved = tmp_path / "got.understudy"
+    got.value.save_as(saved)
+    assert Release.load(saved).guarantee.epsilon == 1
+    with page.expect_download() as got:
+        page.click("text=Synthetic rows")
+    got.value.save_as(tmp_path / "rows.csv")
+    lines = (tmp_path / "rows.csv").read_text().splitlines()
+    assert lines[0] == "age,sex,town,smoker"
+    # The budget is exhausted: refused before it starts, and nothing spent.
+    page.goto(f"{place.url}/t/visits.csv/plan")
+    page.click("#run")
+    expect(page.locator("#error")).to_contain_text("only 0.5 is left")
+    page.reload()
+    expect(page.locator("#account")).to_contain_text("spent ε = 1 of 1.5")
+
+
+def test_a_run_goes_on_through_a_reload_and_its_report_opens(page: Page, place: Place) -> None:
+    plan_of(page, place, "people.csv", "independent")
+    page.click("#run")
+    page.wait_for_url("**/run/*")
+    page.reload()
+    expect(page.locator("#charts > li")).to_have_count(4)
+    href = page.locator("text=Report with the real rows").get_attribute("href")
+    page.goto(f"{place.url}{href}")
+    expect(page.locator("text=Internal: reads real data.")).to_be_visible()
+    page.locator("#card-rows-count, input[data-filters=card-rows]").first.scroll_into_view_if_needed()
+    page.fill("input[data-filters=card-rows]", "age")
+    expect(page.locator("#card-rows-count")).to_contain_text("shown")
+
+
+def test_a_run_can_be_stopped_and_what_it_reserved_stays_spent(page: Page, place: Place) -> None:
+    rng = np.random.default_rng(0)
+    wide = place.folder / "wide.csv"
+    names = [f"c{i}" for i in range(50)]
+    rows = rng.integers(0, 6, (3000, 50))
+    wide.write_text("\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)]) + "\n")
+    plan_of(page, place, "wide.csv", "aim")
+    page.click("#run")
+    page.wait_for_url("**/run/*")
+    expect(page.locator("#spent")).to_contain_text("% of the run's budget spent")
+    page.click("#cancel")
+    expect(page.locator("#message")).to_contain_text("Stopped.")
+    expect(page.locator("#stage")).to_have_text("cancelled")
+    page.reload()
+    expect(page.locator("#account")).to_contain_text("spent ε = 1")
+    left = [p.name for p in (place.folder / "wide.csv.runs").rglob("*") if p.is_file()]
+    assert left == [], "nothing is left half-written"
+    # Fifty columns can be searched.
+    page.goto(f"{place.url}/t/wide.csv")
+    page.fill("#find", "c49")
+    expect(page.locator("#columns tbody tr:visible")).to_have_count(1)
+
+
+def test_names_and_labels_are_text_on_every_page(page: Page, place: Place) -> None:
+    name, label = "<img src=x onerror=window.hacked=1>", "</script><script>window.hacked=2</script>"
+    lines = [f'"{name}","b"'] + [f'"{label if i % 2 else "plain"}",{i % 3}' for i in range(300)]
+    (place.folder / "hostile.csv").write_text("\n".join(lines) + "\n")
+    page.goto(f"{place.url}/t/hostile.csv?fresh=1&public=1")
+    expect(page.locator("#columns")).to_contain_text(name)
+    page.click("text=Keep and plan")
+    page.wait_for_url("**/plan")
+    expect(page.locator("#marginals tbody")).to_contain_text("<img src=x")
+    page.click("#run")
+    page.wait_for_url("**/run/*")
+    expect(page.locator("#charts > li")).to_have_count(2)
+    page.click("text=Draw")
+    expect(page.locator("#drawn svg")).to_be_visible()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+
+
+def test_four_modes_side_by_side(page: Page, place: Place) -> None:
+    (place.folder / "modes.csv").write_text((place.folder / "people.csv").read_text())
+    page.goto(f"{place.url}/t/modes.csv?fresh=1&public=1")
+    page.click("text=Keep and plan")
+    page.wait_for_url("**/plan")
+    page.click("#modes")
+    page.wait_for_url("**/compare?runs=*")
+    sides = page.locator("#sides > section")
+    for mode in ("random", "independent", "privbayes"):
+        expect(page.locator("#sides h2", has_text=re.compile(f"^{mode}$"))).to_be_visible()
+    expect(page.locator("#sides .state", has_text=re.compile("^done"))).to_have_count(sides.count())
+    expect(page.locator("#sides svg").first).to_be_visible()

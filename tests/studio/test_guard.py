@@ -1,0 +1,211 @@
+"""Nobody gets in who should not, whatever they send: each request is made over a real socket."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from .conftest import Place
+
+Answer = tuple[int, dict[str, str], bytes]
+
+
+def ask(
+    place: Place,
+    path: str,
+    *,
+    method: str = "GET",
+    body: bytes = b"",
+    host: str | None = None,
+    cookie: str | None = None,
+    **headers: str,
+) -> Answer:
+    connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=60)
+    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+    connection.putheader("Host", host if host is not None else f"127.0.0.1:{place.port}")
+    if cookie is not None:
+        connection.putheader("Cookie", f"understudy_studio={cookie}")
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
+    if body:
+        connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders(body or None)
+    answer = connection.getresponse()
+    found = answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+    connection.close()
+    return found
+
+
+def post(place: Place, path: str, body: object, **changes: str | None) -> Answer:
+    """A change as the studio's own page would ask for it, but for what the test changes."""
+    headers: dict[str, str | None] = {
+        "origin": place.url,
+        "x_understudy_token": place.token,
+        "content_type": "application/json",
+    }
+    headers |= {k: v for k, v in changes.items() if k not in {"host", "cookie"}}
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return ask(
+        place,
+        path,
+        method="POST",
+        body=data,
+        host=changes.get("host"),
+        cookie=changes.get("cookie", place.token),
+        **{k: v for k, v in headers.items() if v is not None},
+    )
+
+
+def test_the_token_opens_the_door_and_leaves_the_address(place: Place) -> None:
+    status, headers, _ = ask(place, f"/?token={place.token}")
+    assert status == 303
+    assert headers["location"] == "/"
+    assert "httponly" in headers["set-cookie"].lower()
+    assert "samesite=strict" in headers["set-cookie"].lower()
+    assert ask(place, "/", cookie=place.token)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/t/people.csv", "/t/people.csv/plan", "/compare?runs=x", "/static/studio.js", "/api/run/x"]
+)
+@pytest.mark.parametrize("cookie", [None, "", "x", "A" * 43])
+def test_without_the_cookie_there_is_nothing(place: Place, path: str, cookie: str | None) -> None:
+    status, _, body = ask(place, path, cookie=cookie)
+    assert status == 403
+    assert b"people" not in body
+
+
+@pytest.mark.parametrize("token", ["", "x", "' or 1=1", "%00", "A" * 5000])
+def test_a_wrong_token_opens_nothing(place: Place, token: str) -> None:
+    status, headers, _ = ask(place, f"/?token={quote(token)}")
+    assert status == 403
+    assert "set-cookie" not in headers
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "localhost.evil.example:80",
+        "",
+        "[::1]",
+        "127.0.0.1:{port}.evil.example",
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/t/people.csv"])
+def test_another_host_is_not_the_studio(place: Place, host: str, path: str) -> None:
+    assert ask(place, path, host=host.format(port=place.port), cookie=place.token)[0] in {400, 421}
+
+
+CHANGES = ["/upload", "/t/people.csv/schema", "/t/people.csv/account", "/api/plan", "/api/run", "/api/run/x/cancel"]
+
+
+@pytest.mark.parametrize("path", CHANGES)
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"origin": None},
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "https://127.0.0.1"},
+        {"x_understudy_token": None},
+        {"x_understudy_token": "x"},
+        {"cookie": "x"},
+        {"host": "evil.example"},
+    ],
+)
+def test_no_other_page_can_change_anything(place: Place, path: str, changed: dict[str, str | None]) -> None:
+    before = sorted(p.name for p in place.folder.rglob("*"))
+    assert post(place, path, {"table": "people.csv", "epsilon": "1"}, **changed)[0] in {400, 403, 421}
+    assert sorted(p.name for p in place.folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_other_methods_do_nothing(place: Place, method: str) -> None:
+    assert ask(place, "/t/people.csv", method=method, cookie=place.token)[0] in {403, 405}
+
+
+NAMES = [
+    "../people.csv", "..%2Fpeople.csv", "%2e%2e%2fpeople.csv", "..\\people.csv", "/etc/passwd", "%2Fetc%2Fpasswd", "people.csv%00.csv",
+    ".hidden.csv", "people.csv.yaml", "people.csv.ledger", "link.csv", "%252e%252e%252fpeople.csv",
+    "....//people.csv", "people.csv/..", "~/people.csv",
+    "file:///etc/passwd", "con.csv/../../x", "\u202evsc.elpoep", "*", "people.csv;ls",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("form", ["/t/{}", "/t/{}/plan"])
+def test_only_tables_of_the_folder_have_a_name(place: Place, name: str, form: str) -> None:
+    (place.folder / "link.csv").unlink(missing_ok=True)
+    (place.folder / "link.csv").symlink_to("/etc/passwd")
+    try:
+        status, _, body = ask(place, form.format(quote(name, safe="%/")), cookie=place.token)
+    finally:
+        (place.folder / "link.csv").unlink()
+    assert status in {400, 404}
+    assert b"root:" not in body
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_upload_lands_in_the_folder_or_nowhere(place: Place, name: str) -> None:
+    outside = sorted(p.name for p in place.folder.parent.iterdir())
+    head = f'--x\r\nContent-Disposition: form-data; name="table"; filename="{name}"\r\nContent-Type: text/csv\r\n\r\n'
+    body = head.encode() + b"a\n1\n\r\n--x--\r\n"
+    status, _, answer = post(place, "/upload", body, content_type="multipart/form-data; boundary=x")
+    assert status in {200, 400}
+    assert sorted(p.name for p in place.folder.parent.iterdir()) == outside
+    if status == 200:
+        kept = json.loads(answer)["go"].removeprefix("/t/")
+        found = place.folder / kept
+        assert found.parent == place.folder
+        assert found.is_file()
+        assert not found.is_symlink()
+        found.unlink()
+    assert not list(place.folder.glob(".upload-*"))
+
+
+@pytest.mark.parametrize("kind", ["../../people.csv", "schema/../..", "x", "release.understudy", "%2e%2e"])
+def test_runs_give_only_their_own_files(place: Place, kind: str) -> None:
+    assert ask(place, f"/run/nothing/file/{kind}", cookie=place.token)[0] in {400, 404}
+
+
+@pytest.mark.parametrize("name", ["../app.py", "%2e%2e/guard.py", "base.html", "studio.py", ""])
+def test_the_static_folder_has_two_files(place: Place, name: str) -> None:
+    assert ask(place, f"/static/{name}", cookie=place.token)[0] == 404
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b"[" * 100_000, b'{"table": 1e999}', b"\xff\xfe", b"x" * (5 << 20)])
+def test_what_cannot_be_read_is_refused_in_one_line(place: Place, body: bytes) -> None:
+    status, _, answer = post(place, "/api/plan", body)
+    assert status == 400
+    assert set(json.loads(answer)) == {"error"}
+
+
+def test_every_answer_carries_the_policy(place: Place) -> None:
+    for path, cookie in (("/", place.token), ("/t/people.csv", place.token), ("/nowhere", place.token), ("/", "x")):
+        headers = ask(place, path, cookie=cookie)[1]
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self'" in policy
+        assert "unsafe-eval" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+        assert "server" not in headers
+
+
+def test_it_listens_on_this_machine_alone(place: Place) -> None:
+    import socket
+
+    listening = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    mine = [
+        line.split()[1]
+        for line in listening
+        if line.split()[1].endswith(f":{place.port:04X}") and line.split()[3] == "0A"
+    ]
+    assert mine == [f"{socket.ntohl(int.from_bytes(socket.inet_aton('127.0.0.1'), 'big')):08X}:{place.port:04X}"]
