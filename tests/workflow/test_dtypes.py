@@ -1,0 +1,270 @@
+"""A column comes back in the type it had: every kind of frame and file, every type, with and without missing cells, through a whole run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from understudy.schema import parse_schema
+from understudy.workflow.run import synthesize
+
+BERN = ZoneInfo("Europe/Zurich")
+SCHEMA = """
+columns:
+  whole: {type: integer, min: 0, max: 50}
+  part: {type: real, min: 0, max: 9, decimals: 2}
+  flag: boolean
+  word: {type: categorical, values: [low, mid, high], ordered: true}
+  day: {type: date, min: 2020-01-01, max: 2020-02-20}
+  moment: {type: datetime, min: 2020-01-01, max: 2020-01-02, resolution: 1min}
+  instant: {type: datetime, zone: Europe/Zurich, min: 2020-01-01, max: 2020-01-02, resolution: 1min}
+  clock: {type: time, resolution: 1h}
+"""
+VALUES = {
+    "whole": [3, 50, 0],
+    "part": [Decimal("1.25"), Decimal("9.00"), Decimal("0.10")],
+    "flag": [True, False, True],
+    "word": ["low", "high", "mid"],
+    "day": [date(2020, 1, 5), date(2020, 2, 20), date(2020, 1, 1)],
+    "moment": [datetime(2020, 1, 1, 3, 4), datetime(2020, 1, 1), datetime(2020, 1, 1, 23)],
+    "instant": [datetime(2020, 1, 1, h, tzinfo=UTC).astimezone(BERN) for h in (1, 2, 3)],
+    "clock": [time(3), time(23), time(0)],
+}
+ARROW = {
+    "whole": ["int8", "int16", "int32", "int64", "uint8", "uint64", "float32", "float64", "string", "large_string"],
+    "part": ["float32", "float64", "decimal128(9, 2)", "decimal128(38, 4)", "string"],
+    "flag": ["bool_", "string"],
+    "word": ["string", "large_string", "string_view", "dictionary<int8>", "dictionary<int32>"],
+    "day": ["date32", "date64", "timestamp[s]", "timestamp[ns]"],
+    "moment": ["timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]"],
+    "instant": ["timestamp[us, Europe/Zurich]", "timestamp[ms, UTC]", "timestamp[ns, Europe/Zurich]"],
+    "clock": ["time32[s]", "time32[ms]", "time64[us]", "time64[ns]"],
+}
+POLARS = {
+    "whole": [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt64, pl.Float64, pl.Decimal(9, 0)],
+    "part": [pl.Float32, pl.Float64, pl.Decimal(9, 2), pl.Decimal(20, 4)],
+    "flag": [pl.Boolean],
+    "word": [pl.String, pl.Categorical, pl.Enum(["low", "mid", "high"])],
+    "day": [pl.Date, pl.Datetime("us"), pl.Datetime("ms")],
+    "moment": [pl.Datetime("us"), pl.Datetime("ms"), pl.Datetime("ns")],
+    "instant": [pl.Datetime("us", "Europe/Zurich"), pl.Datetime("ms", "UTC")],
+    "clock": [pl.Time],
+}
+PANDAS = {
+    "whole": [
+        "Int8",
+        "Int16",
+        "Int64",
+        "UInt8",
+        "UInt64",
+        "Float64",
+        "float64",
+        "int64[pyarrow]",
+        "category",
+        "object",
+    ],
+    "part": ["float32", "float64", "Float32", "Float64", "double[pyarrow]", "decimal128(9, 2)[pyarrow]", "object"],
+    "flag": ["boolean", "bool[pyarrow]", "object"],
+    "word": ["str", "string", "object", "category", "ordered", "string[pyarrow]", "large_string[pyarrow]"],
+    "day": ["datetime64[s]", "datetime64[us]", "datetime64[ns]", "date32[day][pyarrow]", "object"],
+    "moment": ["datetime64[s]", "datetime64[ms]", "datetime64[us]", "datetime64[ns]", "timestamp[us][pyarrow]"],
+    "instant": ["datetime64[us, Europe/Zurich]", "datetime64[ns, UTC]", "timestamp[us, tz=Europe/Zurich][pyarrow]"],
+    "clock": ["time64[us][pyarrow]", "object"],
+}
+SOLID = {"whole": ["int8", "int16", "int64", "uint8", "uint32"], "flag": ["bool"]}
+"""numpy's own types, which hold no missing cell."""
+
+
+def arrow_type(word):
+    if word.startswith("dictionary"):
+        return pa.dictionary(getattr(pa, word[11:-1])(), pa.string(), ordered=True)
+    if word.startswith("timestamp"):
+        unit, _, zone = word[10:-1].partition(", ")
+        return pa.timestamp(unit, tz=zone or None)
+    if word.startswith("time"):
+        return getattr(pa, word[:6])(word[7:-1])
+    if word.startswith("decimal"):
+        return pa.decimal128(*map(int, word[11:-1].split(", ")))
+    return getattr(pa, word)()
+
+
+def spelled(name, kind):
+    """A column's values as a text column holds them."""
+    return [str(v).lower() if isinstance(v, bool) else str(v) for v in VALUES[name]] if kind in TEXTS else VALUES[name]
+
+
+TEXTS = {"string", "large_string", "string_view"}
+
+
+def arrow_column(name, word, missing):
+    values = [*spelled(name, word), *[None] * missing] * 30
+    if word == "float32" or word == "float64":
+        values = [None if v is None else float(v) for v in values]
+    plain = pa.array(values, pa.string()) if word.startswith("dictionary") else None
+    return plain.cast(arrow_type(word)) if plain is not None else pa.array(values).cast(arrow_type(word))
+
+
+def schema_for(columns):
+    """The schema of a frame whose columns are called `name as type`."""
+    described = dict(line.strip().split(": ", 1) for line in SCHEMA.splitlines() if line.startswith("  "))
+    lines = [f"  {json.dumps(column)}: {described[column.split(' as ')[0]]}" for column in columns]
+    return parse_schema("\n".join(["columns:", *lines]))
+
+
+def released(frame, columns, tmp_path):
+    """What a run gives back for a frame, with so little noise that every value comes back."""
+    return synthesize(frame, schema_for(columns), epsilon=5_000, ledger=tmp_path / "l")
+
+
+def values_of(column):
+    return {v for v in column if v is not None and v is not pd.NaT and v is not pd.NA and v == v}
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_pyarrow(missing, tmp_path):
+    table = pa.table({f"{n} as {w}": arrow_column(n, w, missing) for n, words in ARROW.items() for w in words})
+    sample = released(table, table.column_names, tmp_path).sample(200, seed=1)
+    for name in table.column_names:
+        assert sample.schema.field(name).type == table.schema.field(name).type, name
+        assert values_of(sample.column(name).to_pylist()) >= values_of(table.column(name).to_pylist()), name
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_polars(missing, tmp_path):
+    columns = []
+    for name, dtypes in POLARS.items():
+        natural = {"part": pl.Decimal(9, 2), "day": pl.Date}.get(name)
+        base = pl.Series(name, [*VALUES[name], *[None] * missing] * 30, dtype=natural)
+        for dtype in dtypes:
+            series = base if name != "instant" else base.dt.convert_time_zone(dtype.time_zone)
+            columns.append(series.cast(dtype).alias(f"{name} as {dtype}"))
+    frame = pl.DataFrame(columns)
+    sample = released(frame, frame.columns, tmp_path).sample(200, seed=1)
+    for name in frame.columns:
+        assert sample.schema[name] == frame.schema[name], name
+        assert values_of(sample[name].to_list()) >= values_of(frame[name].to_list()), name
+
+
+def pandas_column(name, dtype, missing):
+    values = [*VALUES[name], *[None] * missing] * 30
+    if dtype == "ordered":
+        return pd.Series(pd.Categorical(values, categories=["low", "mid", "high"], ordered=True))
+    if dtype.endswith("[pyarrow]"):
+        kind = dtype.removesuffix("[pyarrow]")
+        words = {"double": "float64", "bool": "bool_", "date32[day]": "date32"}
+        word = words.get(kind, kind).replace("tz=", "")
+        return pd.Series(pd.array(arrow_column(name, word, missing), dtype=pd.ArrowDtype(arrow_type(word))))
+    if dtype == "object":
+        return pd.Series(values, dtype=object)
+    if dtype == "category":
+        return pd.Series(values, dtype="Int64" if name == "whole" else "str").astype("category")
+    if name == "part":
+        values = [None if v is None else float(v) for v in values]
+    if name == "instant":
+        return pd.to_datetime(pd.Series(values), utc=True).astype(dtype)
+    if name in ("day", "moment"):
+        return pd.to_datetime(pd.Series(values)).astype(dtype)
+    return pd.Series(values, dtype=dtype)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_pandas(missing, tmp_path):
+    frame = pd.DataFrame({f"{n} as {d}": pandas_column(n, d, missing) for n, dtypes in PANDAS.items() for d in dtypes})
+    sample = released(frame, frame.columns, tmp_path).sample(200, seed=1)
+    for name in frame.columns:
+        if "category" in name or "ordered" in name:  # the schema lists the categories, and whether they have an order
+            assert str(sample[name].dtype) == "category", name
+        else:
+            assert sample[name].dtype == frame[name].dtype, name
+        assert values_of(sample[name].tolist()) >= values_of(frame[name].tolist()), name
+    word = sample["word as ordered"].dtype
+    assert (list(word.categories), word.ordered) == (["low", "mid", "high"], True)
+
+
+def test_numpys_own_types_hold_what_they_can(tmp_path):
+    """Where no cell is missing the type is the same; a declared domain without missing cells has none."""
+    frame = pd.DataFrame({f"{n} as {d}": pandas_column(n, d, 0) for n, dtypes in SOLID.items() for d in dtypes})
+    schema = schema_for(frame.columns)
+    whole = replace(schema, columns=tuple(replace(c, nullable=False) for c in schema.columns))
+    sample = synthesize(frame, whole, epsilon=5_000, ledger=tmp_path / "l").sample(200, seed=1)
+    assert sample.dtypes.to_dict() == frame.dtypes.to_dict()
+
+
+DUCKDB = {
+    "whole": ["TINYINT", "INTEGER", "UBIGINT", "DOUBLE", "VARCHAR"],
+    "part": ["DECIMAL(9,2)", "FLOAT", "DOUBLE"],
+    "flag": ["BOOLEAN"],
+    "word": ["VARCHAR", "ENUM('low', 'mid', 'high')"],
+    "day": ["DATE", "TIMESTAMP"],
+    "moment": ["TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"],
+    "instant": ["TIMESTAMP WITH TIME ZONE"],
+    "clock": ["TIME"],
+}
+
+
+def test_duckdb(tmp_path):
+    table = pa.table({name: pa.array([*VALUES[name], None] * 30) for name in VALUES})
+    casts = [f'CAST({n} AS {k}) AS "{n} as {k.split("(")[0]}"' for n, kinds in DUCKDB.items() for k in kinds]
+    relation = duckdb.arrow(table).query("t", f"SELECT {', '.join(casts)} FROM t")
+    sample = released(relation, relation.columns, tmp_path).sample(100, seed=1)
+    for name, before, after in zip(relation.columns, relation.types, sample.types, strict=True):
+        if "DECIMAL" in name:  # a relation's name for its type leaves the precision out
+            assert str(after).startswith("DECIMAL"), name
+        else:
+            assert str(after) == str(before), name
+
+
+def test_parquet_in_and_out(tmp_path):
+    """Types as Parquet itself states them: an integer's width, a decimal's precision, what a clock counts.
+
+    Nanoseconds of instants and of clocks are cut to microseconds, and so is their type.
+    """
+    odd = ("dictionary", "date64", "time32", "string_view", "time64[ns]", "timestamp[ns, ")
+    words = {f"{n} as {w}": (n, w) for n, listed in ARROW.items() for w in listed if not w.startswith(odd)}
+    table = pa.table({name: arrow_column(*case, 1) for name, case in words.items()})
+    pq.write_table(table, tmp_path / "in.parquet")
+    released(tmp_path / "in.parquet", table.column_names, tmp_path).write(tmp_path / "out.parquet", 200, seed=1)
+    before, after = (duckdb.sql(f"SELECT * FROM '{tmp_path}/{f}.parquet'") for f in ("in", "out"))
+    assert before.columns == after.columns
+    for name, one, two in zip(before.columns, before.types, after.types, strict=True):
+        assert str(one) == str(two), name
+
+
+def test_csv_in_and_out(tmp_path):
+    """A CSV file has texts: they are written as they were read, decimals and empty cells too."""
+    words = {n: [str(v).lower() if isinstance(v, bool) else str(v) for v in vs] for n, vs in VALUES.items()}
+    words["instant"] = [v.isoformat(" ") for v in VALUES["instant"]]
+    rows = list(zip(*([*w, ""] for w in words.values()), strict=True)) * 30
+    (tmp_path / "in.csv").write_text("\n".join([",".join(words), *(",".join(row) for row in rows)]) + "\n")
+    released(tmp_path / "in.csv", words, tmp_path).write(tmp_path / "out.csv", 300, seed=1)
+    found = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
+    for name, right in words.items():
+        assert set(found[name].to_list()) >= {*right, None}, name
+
+
+def test_several_missing_codes_are_kept_apart(tmp_path):
+    """N, -7 and the empty cell are three ways to be missing, in files and, where the type can hold them, in frames."""
+    (tmp_path / "in.csv").write_text("\n".join(["wage", *["5", "N", "-7", '""'] * 50]) + "\n")
+    schema = parse_schema('columns: {wage: {type: integer, min: 0, max: 9, missing: ["N", "-7"]}}')
+    release = synthesize(tmp_path / "in.csv", schema, epsilon=50, ledger=tmp_path / "l")
+    release.write(tmp_path / "out.csv", 200, seed=1)
+    lines = (tmp_path / "out.csv").read_text().splitlines()[1:]
+    counts = {word: lines.count(word) for word in ("5", "N", "-7", "")}
+    counts[""] += lines.count('""')
+    assert all(abs(count - 50) < 10 for count in counts.values())
+    frame = release.sample(200, seed=1, kind="pandas")["wage"]
+    assert str(frame.dtype) == "Int64"
+    assert abs((frame == -7).sum() - 50) < 10
+    assert abs(frame.isna().sum() - 100) < 15
+    assert np.isin(frame.dropna(), [5, -7, *range(10)]).all()
