@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -21,8 +22,8 @@ from numpy.random import Generator
 from understudy.errors import Refused, ReleaseError
 from understudy.releases.atomic import whole
 from understudy.releases.frames.cells import Batches, Cells, Pins, Spreads, as_text, decode, microseconds
-from understudy.releases.frames.duck import Session, restored, typed
-from understudy.schema import Boolean, Categorical, Column, Datetime, Schema
+from understudy.releases.frames.duck import Session, as_it_was, decimal, typed
+from understudy.schema import Boolean, Categorical, Column, Datetime, Real, Schema
 
 FORMATS = (".csv", ".parquet")
 """What a file's name may end in."""
@@ -100,7 +101,7 @@ def _write_parquet(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
         part = draft.with_name(f"part{i:06d}.parquet")
         _copy(
             session,
-            session.query({n: restored(typed(session, cells), cells) for n, cells in columns.items()}),
+            session.query({n: as_it_was(session, cells) for n, cells in columns.items()}),
             part,
             "FORMAT parquet",
         )
@@ -127,6 +128,10 @@ def _spelled(session: Session, cells: Cells) -> str:
     if isinstance(column, Boolean | Categorical):
         text = as_text(cells)
         return session.label(labels_as_written(column, text.labels or ()), text.positions())
+    if _declares_decimals(column):  # 1.50 stays 1.50
+        assert isinstance(column, Real)
+        exact = replace(column, dtype=f"DECIMAL(38,{column.decimals})")
+        cells = replace(cells, column=exact)
     value = typed(session, cells)
     if isinstance(column, Datetime) and column.zone is not None:
         value = _zoned(session, cells, column.zone, value)
@@ -135,6 +140,13 @@ def _spelled(session: Session, cells: Cells) -> str:
     spelled = session.array(cells.spelled)
     words = f"list_extract({session.words(column.missing)}, {spelled})"
     return f"CASE WHEN {spelled} > 0 THEN {words} ELSE CAST({value} AS VARCHAR) END"
+
+
+def _declares_decimals(column: Column) -> bool:
+    """Whether a column's decimals are the owner's word; a binary float, or a column whose type was voted, has as many as it needs."""
+    if not isinstance(column, Real) or column.decimals is None or "type" in column.learned:
+        return False
+    return column.dtype is None or decimal(column.dtype) is not None
 
 
 def _zoned(session: Session, cells: Cells, zone: str, value: str) -> str:

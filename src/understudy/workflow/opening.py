@@ -48,7 +48,13 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
             needed = column.modelled or column.name == known.unit.id
             if needed:
                 raise TableError(f'column "{column.name}" is in the schema and not in the table. Nothing was spent')
-    return known
+    return replace(known, columns=tuple(_typed(column, source) for column in known.columns))
+
+
+def _typed(column: Column, source: Source) -> Column:
+    """A column with the type that the table itself states for it, so that it comes back in that type; a schema's own word stands."""
+    stated = source.dtypes.get(column.name) or (source.types or {}).get(column.name)
+    return column if column.dtype is not None or stated is None else replace(column, dtype=stated)
 
 
 def readable_again(schema: Schema) -> Schema:

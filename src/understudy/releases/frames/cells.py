@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Context, Decimal
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
@@ -207,7 +208,19 @@ def _written(column: Column, index: int) -> str:
     if isinstance(column, Boolean):
         return (column.true if index else column.false)[0]
     assert isinstance(column, Lattice)
-    return str(column.value_at(index))
+    exact = decimal_at(column, index)
+    return str(column.value_at(index)) if exact is None else str(exact)
+
+
+def decimal_at(column: Column, index: int) -> Decimal | None:
+    """A value of a column of decimals, with as many as it has; None where no number of decimals holds its step.
+
+    >>> str(decimal_at(Real(name="price", step=Fraction(1, 20)), 3))
+    '0.15'
+    """
+    if not isinstance(column, Real) or column.decimals is None:
+        return None
+    return Decimal(int(index * column.step * 10**column.decimals)).scaleb(-column.decimals, Context(prec=60))
 
 
 def wholes(cells: Cells) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.releases.frames.cells import Cells, floats, microseconds, point, unscaled, wholes
+from understudy.releases.frames.cells import Cells, as_text, floats, microseconds, point, unscaled, wholes
 from understudy.schema import Boolean, Date, Datetime, Integer, Real, Time
 
 _DECIMAL = re.compile(r"decimal\d*\((?:precision=)?(\d{1,2}), ?(?:scale=)?(\d{1,2})\)", re.IGNORECASE)
@@ -117,6 +117,12 @@ def decimal(dtype: str | None) -> tuple[int, int] | None:
     return (precision, scale) if 1 <= precision <= 38 and scale <= min(precision, 18) else None
 
 
+def as_it_was(session: Session, cells: Cells) -> str:
+    """The SQL of a column in the DuckDB type it came with: numbers and dates that were texts are texts again."""
+    kept = as_text(cells) if cells.column.dtype == "VARCHAR" else cells
+    return restored(typed(session, kept), kept)
+
+
 def restored(sql: str, cells: Cells) -> str:
     """The SQL cast to the DuckDB type that the column came with, where that type can hold every value the column may have."""
     dtype = cells.column.dtype or ""
@@ -137,12 +143,19 @@ def _holds(dtype: str, cells: Cells) -> bool:
             return dtype == "BOOLEAN"
         case Real() | Integer():
             return dtype in {"FLOAT", "DOUBLE"}
-        case Date():
-            return dtype in {"DATE", "TIMESTAMP"}
-        case Datetime():
-            return column.zone is None and dtype in {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"}
+        case Date() | Datetime():
+            if dtype == "TIMESTAMP_NS" and not _in_nanoseconds(column):
+                return False
+            wall = isinstance(column, Date) or column.zone is None
+            return wall and dtype in {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
         case _:
             return False
+
+
+def _in_nanoseconds(column: Date | Datetime) -> bool:
+    """Whether 64 bits of nanoseconds hold every value: from 1678 to 2261."""
+    ends = [column.low, column.high, *(point(column, spelling) for spelling in column.missing)]
+    return all(1678 <= column.value_at(end).year <= 2261 for end in ends if end is not None)
 
 
 def _extremes(cells: Cells) -> list[float]:
@@ -162,7 +175,7 @@ def _extremes(cells: Cells) -> list[float]:
 def relation(columns: Mapping[str, Cells]) -> duckdb.DuckDBPyRelation:
     """A DuckDB relation over a table of its own; it needs no other library."""
     session = Session()
-    query = session.query({name: restored(typed(session, cells), cells) for name, cells in columns.items()})
+    query = session.query({name: as_it_was(session, cells) for name, cells in columns.items()})
     session.connection.execute(f"CREATE TABLE sample AS {query}")
     session.connection.unregister("cells")
     return session.connection.table("sample")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from understudy.releases.frames import arrow
-from understudy.releases.frames.cells import Cells, as_text, floats, microseconds, wholes, zone_of
+from understudy.releases.frames.cells import Cells, as_text, decimal_at, floats, microseconds, wholes, zone_of
 from understudy.schema import Boolean, Categorical, Date, Datetime, Integer, Lattice, Real
 
 _NUMBER = re.compile(r"(u?int|float|U?Int|Float)(8|16|32|64)|bool|boolean")
@@ -151,7 +151,11 @@ def _objects(cells: Cells) -> Any:
     distinct, inverse = np.unique(cells.index, return_inverse=True)
     table = np.empty(len(distinct) + 1, object)
     for place, i in enumerate(distinct):
-        table[place] = (
-            bool(i) if isinstance(column, Boolean) else column.value_at(int(i)) if isinstance(column, Lattice) else None
-        )
+        if isinstance(column, Boolean):
+            table[place] = bool(i)
+        elif isinstance(
+            column, Lattice
+        ):  # objects in a column of numbers are decimals: floats have a type of their own
+            exact = decimal_at(column, int(i))
+            table[place] = column.value_at(int(i)) if exact is None else exact
     return table[np.where(cells.null, -1, inverse)]
