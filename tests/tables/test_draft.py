@@ -212,3 +212,20 @@ def test_a_long_list_of_values_is_not_drafted(tmp_path):
     cells = {"town": [f"t{i % 1200}" for i in range(3600)]}
     found = drafted(tmp_path / "people.csv", cells, public_domains=True)
     assert found["town"] == Categorical(name="town", note="more than 1,000 values, left to learn")
+
+
+def test_letters_that_stand_for_no_number_are_missing_codes_of_numbers(tmp_path):
+    """N among incomes is not applicable; Y and N are answers, and a column of words stays one, N among them or not."""
+    rows = [
+        f"{i % 40},{'N' if i % 3 else i % 50},{'N' if i % 2 else 'Y'},{'N' if i % 3 else 'SW'},{i / 4 if i % 5 else ':'}"
+        for i in range(600)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["age,income,vote,wind,rate", *rows]) + "\n")
+    found = {column.name: column for column in draft(open_table(tmp_path / "t.csv")).columns}
+    assert found["income"] == Integer(name="income", missing=("N",))
+    assert isinstance(found["vote"], Boolean)
+    assert found["vote"].missing == ()
+    assert found["wind"] == Categorical(name="wind")
+    assert isinstance(found["rate"], Real)
+    assert found["rate"].missing == (":",)
+    assert found["age"].missing == ()

@@ -45,6 +45,32 @@ BOOLEAN_TOLERANCE = Fraction(1, 1000)
 MISSING_CODES = ("NA", "N/A", "n/a", "na", "#N/A", "NaN", "nan", "NULL", "null", ".", "-", "--", "?")
 """Texts that commonly mean missing."""
 
+NUMBER_CODES = (
+    *MISSING_CODES,
+    "N",
+    "n",
+    "X",
+    "x",
+    "B",
+    "b",
+    "U",
+    "u",
+    "D",
+    "S",
+    "R",
+    "M",
+    "*",
+    "**",
+    "***",
+    ":",
+    "..",
+    "...",
+    "s",
+    "c",
+    "z",
+)
+"""What statistical offices write in a column of numbers where there is none: not applicable, suppressed, not in universe."""
+
 MISSING_SHARE = Fraction(1, 1000)
 """Part of the cells that must hold a text for it to be drafted as a missing code."""
 
@@ -103,6 +129,10 @@ def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
     """The type that nearly all cells can be read as."""
     look = _look(source, name)
     elected = _elect(_ballots(source, name))
+    if elected == TEXT:  # numbers, perhaps, with a letter where there is none
+        numeric = _elect(_ballots(source, name, NUMBER_CODES))
+        if numeric is not None and (numeric in ("integer", "real") or numeric.startswith("decimal")):
+            look, elected = _look(source, name, NUMBER_CODES), numeric
     common = {"name": name, "dtype": dtype}
     coded = {**common, "missing": look.missing}
     match elected:
@@ -128,9 +158,9 @@ def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
     return Real(**coded, step=Fraction(1, 10 ** int(elected.removeprefix("decimal"))))  # type: ignore[arg-type]
 
 
-def _ballots(source: Source, name: str) -> dict[str, int]:
+def _ballots(source: Source, name: str, codes: tuple[str, ...] = MISSING_CODES) -> dict[str, int]:
     layers = Layers()
-    voted = layers.query(source.relation, [f"{vote(layers, source.stored(name), MISSING_CODES)} AS v"])
+    voted = layers.query(source.relation, [f"{vote(layers, source.stored(name), codes)} AS v"])
     rows = source.engine.run(f"SELECT v, count(*) FROM ({voted}) GROUP BY v", doing=f'looking at column "{name}"')
     return {CANDIDATES[int(v)]: int(count) for v, count in rows}
 
@@ -150,14 +180,14 @@ def _elect(ballots: dict[str, int]) -> str | None:
     return TEXT
 
 
-def _look(source: Source, name: str) -> _Look:
+def _look(source: Source, name: str, codes: tuple[str, ...] = MISSING_CODES) -> _Look:
     layers = Layers()
     stored = source.stored(name)
     found = texts(layers, stored)
     text = found[0] if found else "CAST(NULL AS VARCHAR)"
     doing = f'looking at column "{name}"'
     cells = layers.query(source.relation, [f"CASE WHEN {expression.empty(stored)} THEN NULL ELSE {text} END AS t"])
-    coded = f"t IN ({sql.texts(MISSING_CODES)})"
+    coded = f"t IN ({sql.texts(codes)})"
     ((every, filled, distinct, length, spaced),) = source.engine.run(
         f"SELECT count(t), count(t) FILTER (NOT {coded}), count(DISTINCT t) FILTER (NOT {coded}), "
         f"avg(length(t)) FILTER (NOT {coded}), avg(CAST(contains(trim(t), ' ') AS INTEGER)) FILTER (NOT {coded}) FROM ({cells})",
@@ -168,7 +198,7 @@ def _look(source: Source, name: str) -> _Look:
         doing=doing,
     )
     here = {row[0] for row in rows}
-    return _Look(filled, distinct, length or 0.0, spaced or 0.0, tuple(code for code in MISSING_CODES if code in here))
+    return _Look(filled, distinct, length or 0.0, spaced or 0.0, tuple(code for code in codes if code in here))
 
 
 def _labels_or_text(common: dict[str, str | None], look: _Look) -> Column:
