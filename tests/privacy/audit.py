@@ -286,7 +286,7 @@ def _is_too_little(noise: Floats, law: Law, scale: float, alpha: float) -> bool:
 def _is_just_enough(noise: Floats, law: Law, scale: float, alpha: float) -> bool:
     if law is Law.DISCRETE_LAPLACE:
         tilt, q = TILTS / scale, np.exp(-1 / scale)
-        grown = q * np.exp(tilt)
+        grown = np.exp((TILTS - 1) / scale)  # q · exp(tilt), which on its own overflows where the scale is small
         logs = np.log((1 - q) / (1 + q) * (1 + grown) / (1 - grown))
         size = float(noise.mean())
     else:

@@ -119,7 +119,7 @@ def test_a_run_that_leaves_empty_cells_alone_does_not_pass(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("cells", [1, 3, 12, 100])
 def test_few_cells_raise_no_alarm(cells):
-    """The recomputed loss is an interval that holds for any number of cells: never an alarm here, where a normal one gives several."""
+    """The recomputed loss is an interval that holds for any number of cells: never an alarm here."""
     rng = np.random.default_rng(0)
     cost = Cost(Currency.GDP, Fraction(1, 16))
     found = [
