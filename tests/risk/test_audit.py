@@ -73,11 +73,27 @@ def test_a_little_less_noise_is_noticed_by_its_spread():
 
 def test_no_noise_is_no_privacy():
     spread = Spread(law=Law.ROUNDED_GAUSSIAN, moved=ONE)
-    spread.add(np.zeros((100, 1), np.int64))
-    assert spread_loss([spread], Currency.GDP) == inf
+    spread.add(np.zeros((10_000, 1), np.int64))
+    assert spread_loss([spread], Currency.GDP) > 4  # P(all 10,000 are zero) is above 1e-6 only where σ < 1/4
     still = Spread(law=Law.ROUNDED_GAUSSIAN, moved=ZERO)
     still.add(np.zeros((100, 1), np.int64))
     assert spread_loss([still], Currency.GDP) == 0, "what does not move gives nothing away"
+
+
+@pytest.mark.parametrize("law", Law)
+@pytest.mark.parametrize("scale", [Fraction(3, 4), Fraction(5), Fraction(200)])
+def test_the_largest_scale_is_an_upper_bound_of_the_stated_level(law, scale):
+    """At level 0.02, 40 samples of 50 draws: the true scale is excluded at most as often as that, at 1e-6; and not by luck alone."""
+    times, level = 40, 0.02
+    noise = draw(law, scale, (times, 50))
+    bounds = []
+    for sample in noise:
+        spread = Spread(law=law, moved=ONE)
+        spread.add(sample)
+        bounds.append(spread.most(level))
+    missed = sum(bound < float(scale) for bound in bounds)
+    assert stats.binom.sf(missed - 1, times, level) > 1e-6
+    assert np.median(bounds) < 1.6 * float(scale)
 
 
 def test_losses_of_several_answers_add_up():

@@ -26,7 +26,6 @@ from scipy import optimize, special, stats
 from understudy.accounting.conversion import epsilon_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.law import Law
-from understudy.accounting.preview import deviation
 
 ALPHA = 1e-6
 """Chance of a false alarm."""
@@ -35,6 +34,9 @@ ORDERS = np.array([1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32])
 """Orders of Rényi divergence that a zCDP audit tries."""
 
 THRESHOLDS = 400
+
+LARGE = 64.0
+"""Scales beyond which a lattice law is as good as its continuous one."""
 
 Floats = NDArray[np.float64]
 Bound = Callable[[Floats, Floats], Floats]
@@ -140,26 +142,62 @@ def log_odds(here: Floats, there: Floats) -> Floats:
 
 @dataclass(kw_only=True, eq=False)
 class Spread:
-    """Moments of one answer's noise, returned minus exact, and how far the exact answer moves between the two tables."""
+    """How large one answer's noise was, returned minus exact, and how far the exact answer moves between the two tables.
+
+    What is kept is the mean of |noise| for Laplace and of noise² for Gaussian laws: all that a sample says about a scale.
+    """
 
     law: Law
     moved: NDArray[np.int64]
     n: int = field(default=0, init=False)
-    second: float = field(default=0.0, init=False)
-    fourth: float = field(default=0.0, init=False)
+    total: float = field(default=0.0, init=False)
 
     def add(self, noise: NDArray[np.int64]) -> None:
         """Take more noise in."""
-        square = np.square(noise.astype(np.float64))
         self.n += noise.size
-        self.second += float(square.sum())
-        self.fourth += float(np.square(square).sum())
+        self.total += float(_size(self.law, noise).sum())
 
     def most(self, alpha: float) -> float:
-        """The largest scale that this noise is likely to have: the mean is known, because every law is centred."""
-        variance = self.second / self.n
-        error = float(stats.norm.isf(alpha)) * sqrt(max(self.fourth / self.n - variance**2, 0.0) / self.n)
-        return _scale_of(self.law, variance + error)
+        """The largest scale under which noise as small as this has a chance of `alpha`: by Chernoff's bound on the exact law."""
+        low, high = 1e-2, 2e-2
+        while high <= LARGE and self._chance(high) >= np.log(alpha):
+            low, high = high, 2 * high
+        if high > LARGE:  # lattice and line cannot be told apart
+            if self.law is Law.DISCRETE_LAPLACE:
+                return float(self.total / stats.gamma.ppf(alpha, self.n))
+            return sqrt(self.total / float(stats.chi2.ppf(alpha, self.n)))
+        for _ in range(14):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._chance(middle) >= np.log(alpha) else (low, middle)
+        return high
+
+    def _chance(self, scale: float) -> float:
+        """An upper bound of log P(noise of this scale is on average as small as was seen)."""
+        mean = self.total / self.n
+        k = np.arange(int((45 if self.law is Law.DISCRETE_LAPLACE else 12) * scale) + 12)
+        logs = log_mass(self.law, Fraction(scale), k) + np.where(k > 0, np.log(2), 0)
+        logs -= special.logsumexp(logs)
+        size = _size(self.law, k)
+
+        def excess(t: float) -> float:
+            tilted = logs - t * size
+            return float(np.exp(tilted - special.logsumexp(tilted)) @ size) - mean
+
+        if excess(0.0) <= 0:
+            return 0.0
+        end = 1.0
+        while excess(end) > 0:
+            end *= 2
+            if end > 700:
+                break
+        t = end if excess(end) > 0 else float(optimize.brentq(excess, 0.0, end, rtol=1e-3))
+        return float(self.n * (t * mean + special.logsumexp(logs - t * size)))
+
+
+def _size(law: Law, noise: NDArray[np.int64]) -> Floats:
+    """What a sample of this law says about its scale."""
+    size = np.abs(noise.astype(np.float64))
+    return size if law is Law.DISCRETE_LAPLACE else size * size
 
 
 def spread_loss(spreads: Sequence[Spread], currency: Currency, *, alpha: float = ALPHA) -> float:
@@ -169,8 +207,6 @@ def spread_loss(spreads: Sequence[Spread], currency: Currency, *, alpha: float =
         if not spread.moved.any():
             continue
         scale = spread.most(alpha / len(spreads))
-        if scale <= 0:
-            return inf
         square += float((spread.moved.astype(np.float64) ** 2).sum()) / scale**2
         linear += float(np.abs(spread.moved).sum()) / scale
     match currency:
@@ -180,17 +216,6 @@ def spread_loss(spreads: Sequence[Spread], currency: Currency, *, alpha: float =
             return sqrt(square)
         case Currency.ZCDP:
             return square / 2
-
-
-def _scale_of(law: Law, variance: float) -> float:
-    """The scale whose noise has this variance."""
-    if variance <= 0:
-        return 0.0
-
-    def gap(s: float) -> float:
-        return deviation(law, Fraction(s).limit_denominator(2**20)) ** 2 - variance
-
-    return float(optimize.brentq(gap, 1e-2, 10 + 4 * sqrt(variance), xtol=1e-7))
 
 
 # Verdicts
