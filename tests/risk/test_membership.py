@@ -19,6 +19,7 @@ from understudy.risk.membership import (
     by_density,
     by_measurements,
     by_shadows,
+    density_ratios,
     judged,
     likelihood_ratios,
 )
@@ -131,6 +132,23 @@ def test_a_copy_is_denser_at_its_own_people_and_fresh_rows_are_not() -> None:
     ]
     assert abs(np.mean(areas) - 0.5) < 0.05
     assert by_density(SCHEMA, members, members, holdout, rng=rng).facts["cliques"] == 15
+
+
+def test_strangers_with_rare_values_are_strangers_whatever_the_sizes() -> None:
+    """Cells that neither table has say nothing, however many rows each has; the broken twin adds half a row instead and is biased."""
+    letters = Schema(columns=(Categorical(name="a", values=tuple(f"v{i}" for i in range(400)), nullable=False),))
+    rng = np.random.default_rng(4)
+
+    def drawn(n: int) -> Records:
+        return Records(letters, {"a": rng.integers(0, 400, n).astype(np.uint16)}, {})
+
+    synthetic, reference = drawn(600), drawn(150)
+    people_ = Records(letters, {"a": np.arange(400).astype(np.uint16)}, {})
+    found = density_ratios(letters, synthetic, reference, people_, [("a",)])
+    nowhere = ~np.isin(np.arange(400), [*synthetic.codes["a"], *reference.codes["a"]])
+    assert nowhere.any()
+    assert found[nowhere] == pytest.approx(0)
+    assert np.log(0.5 / 600) - np.log(0.5 / 150) < -1
 
 
 def test_shadows_tell_a_copy_and_not_a_release_that_ignores_its_rows() -> None:

@@ -127,6 +127,15 @@ def test_without_a_schema_the_real_table_is_looked_at_and_new_labels_show() -> N
     assert found.utility["tvd_1"].parts[0].value == pytest.approx(0.5)
 
 
+def test_a_holdout_has_a_say_in_the_schema_that_is_looked_up() -> None:
+    """Else the values that only strangers have would tell strangers from members."""
+    real = pa.table({"job": ["a", "b"] * 50, "n": [1, 2, 3, 4] * 25})
+    apart = pa.table({"job": ["a", "c"] * 50, "n": [1, 2, 3, 9] * 25})
+    found = evaluate(real, real, holdout=apart)
+    assert found.schema["job"].values == ("a", "b", "c")
+    assert (found.schema["n"].min, found.schema["n"].max) == (1, 9)
+
+
 def test_what_a_schema_leaves_open_is_filled_in_for_the_comparison(folder: Path) -> None:
     opened = us.Schema(
         columns=(us.Categorical(name="sex", missing=("X",)), us.Integer(name="age", min=0), us.Boolean(name="smoker"))

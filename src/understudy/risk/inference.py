@@ -121,7 +121,7 @@ def _worst(name: str, title: str, parts: list[Part], found: dict[str, Risk], not
         best=0.0,
         worst=1.0,
         baseline=worst.control.value,
-        interval=worst.interval(),
+        interval=worst.interval(1 - 0.05 / len(found)),  # of several, the worst was chosen
         note=note,
         parts=ranked,
     )

@@ -116,20 +116,21 @@ def by_measurements(
 def density_ratios(
     schema: Schema, synthetic: Records, reference: Records, people: Records, cliques: Sequence[Clique]
 ) -> NDArray[np.float64]:
-    """Mean over cliques of log p_synthetic/p_reference at each person's cell; half a row is added to every cell."""
+    """Mean over cliques of log p_synthetic/p_reference at each person's cell.
+
+    The same small share is added to every cell of both, so that a cell in neither table says nothing whatever their sizes.
+    """
     found = np.zeros(people.rows)
+    small = 0.5 / min(synthetic.rows, reference.rows)
     for clique in cliques:
         sizes = schema.sizes(clique)
-        cells = int(np.prod(sizes, dtype=np.float64))
-        logs = []
         place = np.ravel_multi_index([people.codes[name].astype(np.int64) for name in clique], sizes)
-        for rows in (synthetic, reference):
+        for sign, rows in ((1, synthetic), (-1, reference)):
             own = np.ravel_multi_index([rows.codes[name].astype(np.int64) for name in clique], sizes)
             values, counts = np.unique(own, return_counts=True)
             at = np.minimum(np.searchsorted(values, place), len(values) - 1)
             held = np.where(values[at] == place, counts[at], 0)
-            logs.append(np.log((held + 0.5) / (rows.rows + 0.5 * cells)))
-        found += logs[0] - logs[1]
+            found += sign * np.log(held / rows.rows + small)
     return found / len(cliques)
 
 

@@ -107,7 +107,7 @@ def linkability(
         best=0.0,
         worst=1.0,
         baseline=worst.control.value,
-        interval=worst.interval(),
+        interval=worst.interval(1 - 0.05 / splits),  # of several, the worst was chosen
         note="(members − control)/(1 − control): both halves of somebody lead to the same synthetic row. The worst of some random splits.",
         parts=parts,
         facts={"near": near},

@@ -151,7 +151,7 @@ def evaluate(
 
         original, others = source_of(real), [source_of(each) for each in (synthetic, *copies)]
         control = None if holdout is None else source_of(holdout)
-        described, left_out = _common(original, others[0], made, schema)
+        described, left_out = _common(original, others[0], control, made, schema)
         for names in (quasi, sensitive, targets):
             _check(names, described)
         book = _note(ledger, original)
@@ -201,7 +201,11 @@ def evaluate(
 
 
 def _common(
-    real: Source, synthetic: Source, release: Release | None, schema: Schema | str | Path | None
+    real: Source,
+    synthetic: Source,
+    holdout: Source | None,
+    release: Release | None,
+    schema: Schema | str | Path | None,
 ) -> tuple[Schema, tuple[tuple[str, str], ...]]:
     """A closed schema of what both tables have, rows as units; and what had to be left out."""
     if release is not None:
@@ -209,10 +213,10 @@ def _common(
     elif schema is not None:
         known = schema if isinstance(schema, Schema) else load_schema(schema)
     else:
-        known = draft(real, public_domains=True)
+        known = _drafted(real, holdout)
         known = replace(known, columns=tuple(_tolerant(column) for column in known.columns))
     if not known.closed:
-        known = _closed(known, draft(real, public_domains=True))
+        known = _closed(known, _drafted(real, holdout))
     left_out: list[tuple[str, str]] = []
     columns: list[Column] = []
     for column in known.columns:
@@ -228,6 +232,27 @@ def _common(
     if not any(column.modelled for column in columns):
         raise Refused("The two tables have no column in common that could be compared. Nothing was read.")
     return replace(known, columns=tuple(columns), unit=Unit(), rows=None), tuple(left_out)
+
+
+def _drafted(real: Source, holdout: Source | None) -> Schema:
+    """What the real rows look like, those of the holdout too: a value that only one of them has must not set its rows apart."""
+    known = draft(real, public_domains=True)
+    if holdout is None:
+        return known
+    apart = {column.name: column for column in draft(holdout, public_domains=True).columns}
+    return replace(known, columns=tuple(_wider(column, apart.get(column.name)) for column in known.columns))
+
+
+def _wider(column: Column, other: Column | None) -> Column:
+    if type(column) is not type(other):
+        return column
+    if isinstance(column, Categorical) and isinstance(other, Categorical) and column.values and other.values:
+        missing = set(column.missing)
+        return replace(column, values=tuple(sorted({*column.values, *other.values} - missing)))
+    if isinstance(column, Lattice) and isinstance(other, Lattice) and column.closed and other.closed:
+        low, high = (pick(getattr(column, side), getattr(other, side)) for side, pick in (("min", min), ("max", max)))
+        return replace(column, min=low, max=high)  # type: ignore[call-arg]
+    return column
 
 
 def _tolerant(column: Column) -> Column:
