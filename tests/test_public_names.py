@@ -21,7 +21,7 @@ NAMES = {
     # what is paid
     "Budget", "Currency", "Ledger", "Neighbours",
     # what comes out
-    "Evaluation", "Guarantee", "Plan", "Release",
+    "Guarantee", "Plan", "Release", "Report",
     # what goes wrong
     "UnderstudyError", "errors",
 }  # fmt: skip

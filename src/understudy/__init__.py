@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from understudy.releases.file import load as load
     from understudy.releases.guarantee import Guarantee as Guarantee
     from understudy.releases.release import Release as Release
+    from understudy.reports.evaluate import evaluate as evaluate
+    from understudy.reports.report import Report as Report
     from understudy.schema.base import Role as Role
     from understudy.schema.column import Boolean as Boolean
     from understudy.schema.column import Categorical as Categorical
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from understudy.schema.schema import Unit as Unit
     from understudy.workflow.audit import audit as audit
     from understudy.workflow.describe import describe as describe
-    from understudy.workflow.evaluate import Evaluation as Evaluation
-    from understudy.workflow.evaluate import evaluate as evaluate
     from understudy.workflow.plan import Plan as Plan
     from understudy.workflow.plan import plan as plan
     from understudy.workflow.run import synthesize as synthesize
@@ -63,7 +63,8 @@ _HOMES = {
     "understudy.schema.schema": ("Schema", "Unit"),
     "understudy.workflow.audit": ("audit",),
     "understudy.workflow.describe": ("describe",),
-    "understudy.workflow.evaluate": ("Evaluation", "evaluate"),
+    "understudy.reports.evaluate": ("evaluate",),
+    "understudy.reports.report": ("Report",),
     "understudy.workflow.plan": ("Plan", "plan"),
     "understudy.workflow.run": ("synthesize",),
 }
@@ -76,7 +77,6 @@ __all__ = [
     "Currency",
     "Date",
     "Datetime",
-    "Evaluation",
     "Guarantee",
     "Identifier",
     "Integer",
@@ -85,6 +85,7 @@ __all__ = [
     "Plan",
     "Real",
     "Release",
+    "Report",
     "Role",
     "Schema",
     "Text",
