@@ -7,6 +7,8 @@ L1 distance is 1 (add/remove) or 2 (replace), the squared L2 distance the same.
 Broken rows. One number: how many rows break a rule, counted after each unit is bounded and before any row is dropped. A unit has at most
 max_rows of them, so the number moves by at most max_rows under either relation.
 
+Days of the week. A histogram of seven cells; a row lies in one of them at most, so it is priced as any histogram of rows.
+
 Maps. The noisy marginal of two columns, priced like any other (curator/marginals.py); each value then goes with the one it is most often
 seen with, where that stands out of the noise. That choice looks at noisy counts alone. The counts are not used again: the largest of
 many noisy counts is too large.
@@ -30,7 +32,8 @@ from understudy.accounting.preview import deviation
 from understudy.accounting.pricing import price
 from understudy.curator import marginals
 from understudy.curator.room import Room
-from understudy.schema import Boolean, Categorical, Determines, Schema
+from understudy.schema import Boolean, Categorical, Date, Datetime, Determines, Schema
+from understudy.schema.calendar import steps_per_day, weekday_counts
 from understudy.schema.rule import MAP_CELLS
 
 SIZES_SHARE = Fraction(1, 50)
@@ -38,6 +41,9 @@ SIZES_SHARE = Fraction(1, 50)
 
 BROKEN_SHARE = Fraction(1, 100)
 """Part of a run that counts broken rows, where the schema asks for it."""
+
+WEEKDAYS_SHARE = Fraction(1, 100)
+"""Part of a run that counts the days of the week of one column, where the schema asks for it."""
 
 MAP_SHARE, MAPS_SHARE = Fraction(1, 20), Fraction(1, 5)
 """Part of a run that buys one map, and that all of them may take together."""
@@ -83,6 +89,29 @@ def broken(room: Room, *, amount: Fraction) -> tuple[int, float]:
     reach = Sensitivity(l1=Fraction(m), l2_squared=Fraction(m * m), l0=1, linf=Fraction(m))
     noisy, scale = _paid(room, "broken rows", reach, amount, lambda: np.array([room.table.broken()], np.int64))
     return int(noisy[0]), deviation(room.law, scale)
+
+
+def open_weekdays(schema: Schema) -> list[Date | Datetime]:
+    """The columns whose days of the week are to be learned."""
+    columns = [schema[name] for name in schema]
+    return [c for c in columns if isinstance(c, Date | Datetime) and c.weekdays is None]
+
+
+def weekdays(room: Room, schema: Schema, column: Date | Datetime, *, amount: Fraction) -> Schema:
+    """The schema with a column's days of the week: noisy counts, none below zero."""
+    if steps_per_day(column) is None:  # a resolution that no day is a multiple of has no days
+        return schema.with_column(replace(column, weekdays=()))
+    noisy, _ = _paid(
+        room,
+        f"weekdays of {column.name}",
+        room.unit_vector(),
+        amount,
+        lambda: weekday_counts(column, *room.table.lattice(column.name)),
+    )
+    found = tuple(max(int(count), 0) for count in noisy)
+    return schema.with_column(
+        replace(column, weekdays=found if any(found) else (), learned=(*column.learned, "weekdays"))
+    )
 
 
 def _paid(

@@ -92,6 +92,9 @@ class Custody:
             self.notes.append(f"that about {max(count, 0):,} rows break a rule (standard deviation {noise:.3g})")
         if besides.needs_sizes(self._schema):
             self._schema = besides.sizes(self._room, self._schema, amount=whole * besides.SIZES_SHARE)
+        for column in besides.open_weekdays(self._schema):
+            part = whole * besides.WEEKDAYS_SHARE
+            self._schema = besides.weekdays(self._room, self._schema, column, amount=part)
         maps = besides.open_maps(self._schema)
         for rule in maps:
             part = min(besides.MAP_SHARE, besides.MAPS_SHARE / len(maps))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.curator.tree import Leaves, Tree
 from understudy.schema import Lattice
+from understudy.schema.calendar import snapped
 
 WIDE = 4
 """One bin in so many goes to the widest places, whatever they hold."""
@@ -30,10 +31,12 @@ GRAIN_LIMIT = 1024
 def cut(column: Lattice, tree: Tree, *, most: int, least: float, fences: Sequence[int] = ()) -> Lattice:
     """The column with at most `most` bins of about `least` rows or more, and grain.
 
-    `fences` are lattice indices at which a bin must begin; there may be more bins than `most` for their sake.
+    `fences` are lattice indices at which a bin must begin; there may be more bins than `most` for their sake. Bins of dates begin at
+    lines of the calendar where these are near.
     """
     smooth = tree.smooth()
     starts = bins(_fenced(smooth, [*tree.leaves().edges.tolist(), *fences]), most=most, least=least, fences=fences)
+    starts = np.array(snapped(column, (*starts.tolist(), int(smooth.edges[-1])), keep=fences)[:-1], np.int64)
     pieces = grain(_fenced(smooth, starts.tolist()), starts)
     return replace(
         column,

@@ -65,7 +65,15 @@ def declarations(schema: Schema) -> tuple[str, ...]:
     lines = [f"the names and order of {_count(every)}", f"the types of {_count(typed)}" if typed else ""]
     for what, applies in _FACTS.items():
         named = [c.name for c in columns if applies(c)]
-        lines.append(what.format(columns=", ".join(named), has="has" if len(named) == 1 else "have", is_="is" if len(named) == 1 else "are") if named else "")
+        lines.append(
+            what.format(
+                columns=", ".join(named),
+                has="has" if len(named) == 1 else "have",
+                is_="is" if len(named) == 1 else "are",
+            )
+            if named
+            else ""
+        )
     if schema.rows is not None:
         lines.append(f"the number of rows ({schema.rows:,})")
     if schema.unit.id is not None:
@@ -162,6 +170,9 @@ _FACTS: dict[str, Callable[[Column], bool]] = {
     ),
     "the words for yes and no in {columns}": lambda column: (
         isinstance(column, Boolean) and (column.true, column.false) != (Boolean.true, Boolean.false)
+    ),
+    "the weekdays of {columns}": lambda column: (
+        bool(getattr(column, "weekdays", ())) and "weekdays" not in column.learned
     ),
     "that {columns} {is_} the same in all rows of a unit": lambda column: column.constant,
     "the missing codes of {columns}": lambda column: bool(column.missing),

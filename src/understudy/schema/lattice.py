@@ -205,7 +205,7 @@ class Real(Lattice):
 
 @dataclass(frozen=True, kw_only=True)
 class Date(Lattice):
-    """Days of the calendar. A moment counts as its day.
+    """Days of the calendar. A moment counts as its day. `weekdays` weighs the days of the week from Monday; None has them learned.
 
     >>> Date(name="born", min=date(1970, 1, 1), max=date(1970, 1, 31)).high
     30
@@ -215,9 +215,11 @@ class Date(Lattice):
     noun: ClassVar[str] = "date"
     min: date | None = None
     max: date | None = None
+    weekdays: tuple[int, ...] | None = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_weekdays(self)
         for which, bound in (("min", self.min), ("max", self.max)):
             if isinstance(bound, datetime):
                 raise SchemaError(f'column "{self.name}": `{which}` is no {self.noun}')
@@ -258,9 +260,13 @@ class Datetime(Lattice):
     max: datetime | None = None
     resolution: timedelta = timedelta(seconds=1)
     zone: str | None = None
+    weekdays: tuple[int, ...] | None = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_weekdays(self)
+        if self.weekdays != () and self.zone is not None:
+            raise SchemaError(f'column "{self.name}": `weekdays` are for clocks on the wall. Leave `zone` out')
         if self.resolution < MICROSECOND:
             raise SchemaError(f'column "{self.name}": `resolution` must be at least one microsecond')
         if self.zone is not None:
@@ -344,6 +350,12 @@ class Time(Lattice):
     def parse(self, text: str) -> object:
         moment = parse_time(text)
         return parse_moment(text) if moment is None else moment
+
+
+def _check_weekdays(column: Date | Datetime) -> None:
+    weights = column.weekdays
+    if weights and (len(weights) != 7 or min(weights) < 0 or sum(weights) == 0):
+        raise SchemaError(f'column "{column.name}": `weekdays` must be seven weights from Monday to Sunday, not all 0')
 
 
 def exact(value: object) -> Fraction:

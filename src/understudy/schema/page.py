@@ -116,7 +116,13 @@ def _comments(column: Column) -> dict[str, str]:
         states |= dict.fromkeys(("min", "max"), "learned, and paid for")
     if "bins" in column.learned:
         states |= dict.fromkeys(("bins", "grain"), "learned, and paid for")
-    examples = {"values": ", as in [a, b]", "bounds": " min and max", "min": "", "max": ""}
+    examples = {
+        "weekdays": " seven weights from Monday",
+        "values": ", as in [a, b]",
+        "bounds": " min and max",
+        "min": "",
+        "max": "",
+    }
     states |= {key: _PRICE + example for key, example in examples.items() if plain.get(key) == LEARN}
     return {"type": "learned, and paid for" if "type" in column.learned else "public"} | states | dropped
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from understudy.errors import SchemaError
 from understudy.schema.base import Outside, Role
+from understudy.schema.calendar import UNITS, calendar_bins
 from understudy.schema.cell import parse_date, parse_moment, parse_time
 from understudy.schema.column import Column, Lattice
 from understudy.schema.lattice import Date, Datetime, Integer, Time
@@ -132,6 +133,8 @@ def _read_column(named: tuple[str, Section]) -> Column:
         fields |= _read_lattice(maker, section)
     bins = fields.pop("bins", None)
     given = {key: value for key, value in fields.items() if value is not None}
+    if given.get("weekdays") == LEARN:
+        given["weekdays"] = None
     column = _make(lambda: maker(name=name, **given), section)
     if isinstance(column, Lattice) and bins is not None:
         edges = _read_bins(column, bins, section)
@@ -209,10 +212,23 @@ def _read_lattice(kind: type[Lattice], section: Section) -> dict[str, Any]:
     elif issubclass(kind, Datetime | Time):
         fields["resolution"] = _read_span(section)
         if kind is Datetime:
-            fields["zone"] = section.text("zone")
-    elif not issubclass(kind, Date):
+            fields |= {"zone": section.text("zone"), "weekdays": _read_weekdays(section)}
+    elif issubclass(kind, Date):
+        fields["weekdays"] = _read_weekdays(section)
+    else:
         fields["step"] = _read_step(section)
     return fields
+
+
+def _read_weekdays(section: Section) -> tuple[int, ...] | str | None:
+    texts = section.texts("weekdays")
+    if texts is None or texts == (LEARN,):
+        return None if texts is None else LEARN
+    if not all(text.isascii() and text.isdigit() and len(text) < 19 for text in texts):
+        raise section.error(
+            "weekdays", "`weekdays` must be seven whole weights from Monday to Sunday, or the word learn"
+        )
+    return tuple(map(int, texts))
 
 
 def _read_span(section: Section) -> timedelta | None:
@@ -269,6 +285,14 @@ def _read_bins(column: Lattice, node: Node, section: Section) -> tuple[int, ...]
     low, high = column.low, column.high
     if low is None or high is None:
         raise section.error("bins", "`bins` need `min` and `max`")
+    if node.items is None and node.text in UNITS:
+        try:
+            edges = calendar_bins(column, node.text)
+        except SchemaError as error:
+            raise section.source.error(node.line, str(error)) from None
+        if len(edges) > _BINS_LIMIT:
+            raise section.error("bins", f"`bins: {node.text}` makes more than {_BINS_LIMIT:,} bins. Take a longer unit")
+        return edges
     if node.items is None:
         pieces = section.whole("bins")
         if pieces is None or not 1 <= pieces <= min(high - low + 1, _BINS_LIMIT):

@@ -6,8 +6,9 @@ from datetime import UTC, date, datetime, time
 from fractions import Fraction
 from typing import Any
 
+from understudy.schema.calendar import unit_of_bins
 from understudy.schema.column import Boolean, Categorical, Column, Identifier, Lattice
-from understudy.schema.lattice import EPOCH_MOMENT, Datetime, Integer, Real, Time
+from understudy.schema.lattice import EPOCH_MOMENT, Date, Datetime, Integer, Real, Time
 from understudy.schema.rule import Broken
 from understudy.schema.rulebook import rule_to_plain
 from understudy.schema.schema import Schema
@@ -117,6 +118,8 @@ def _lattice(column: Lattice) -> dict[str, Any]:
             plain["resolution"] = span_text(column.resolution)
     if isinstance(column, Datetime) and column.zone is not None:
         plain["zone"] = column.zone
+    if isinstance(column, Date | Datetime) and column.weekdays != ():
+        plain["weekdays"] = LEARN if column.weekdays is None else list(column.weekdays)
     if column.bins is not None:
         plain["bins"] = _bins(column, column.bins)
     if column.grain:
@@ -126,10 +129,13 @@ def _lattice(column: Lattice) -> dict[str, Any]:
     return plain
 
 
-def _bins(column: Lattice, edges: tuple[int, ...]) -> int | list[Any]:
-    """The number of bins where they are of equal width, else where each begins."""
+def _bins(column: Lattice, edges: tuple[int, ...]) -> int | str | list[Any]:
+    """The number of bins where they are of equal width, the unit of the calendar where they are one, else where each begins."""
     if edges == equal_bins(edges[0], edges[-1] - 1, len(edges) - 1):
         return len(edges) - 1
+    unit = unit_of_bins(column, edges)
+    if unit is not None:
+        return unit
     return [_scalar(_exact_value(column, edge)) for edge in edges[:-1]]
 
 

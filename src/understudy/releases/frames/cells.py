@@ -24,12 +24,14 @@ from understudy.schema import (
     Column,
     Datetime,
     Decoded,
+    Edges,
     Integer,
     Lattice,
     Real,
     Schema,
     Time,
 )
+from understudy.schema.calendar import on_weekdays
 from understudy.schema.codec import EMPTY, OTHER, SPELLED
 from understudy.schema.column import LATTICE_LIMIT
 from understudy.schema.spread import Spread
@@ -116,12 +118,24 @@ def _settled(
 ) -> dict[str, Decoded]:
     """Values for codes, such that every rule of the schema is kept, and a person's rows agree on what is constant."""
     codecs = schema.codecs
-    chunk = {name: codecs[name].decode(codes[name], rng, spreads.get(name)) for name in schema}
+
+    def drawn(name: str, found: NDArray[np.integer]) -> Decoded:
+        decoded = codecs[name].decode(found, rng, spreads.get(name))
+        weights, bins = getattr(codecs[name].column, "weekdays", ()), codecs[name].bins
+        if not weights or not isinstance(bins, Edges):
+            return decoded
+        edges, place = np.array(bins.edges, np.int64), np.minimum(found.astype(np.int64), len(bins) - 1)
+        column = codecs[name].column
+        assert isinstance(column, Lattice)
+        moved = on_weekdays(column, decoded.index, edges[place], edges[place + 1] - 1, weights, rng)
+        return Decoded(moved, decoded.state)
+
+    chunk = {name: drawn(name, codes[name]) for name in schema}
     for name, index in (pins or {}).items():
         chunk[name] = replace(chunk[name], index=np.full(len(chunk[name].index), index, np.int64))
 
     def redraw(name: str, here: NDArray[np.int64]) -> NDArray[np.int64]:
-        return codecs[name].decode(codes[name][here], rng, spreads.get(name)).index
+        return drawn(name, codes[name][here]).index
 
     if schema.forbidden:
         witness = (lambda: find_row(schema)) if pins is None else (lambda: None)
