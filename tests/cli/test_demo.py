@@ -32,7 +32,7 @@ def test_the_whole_way(shell: Shell, tmp_path: Path) -> None:
     assert set(told["comparison"]["columns"]) == {*module.QUESTIONNAIRE, "affairs"}
     assert max(told["comparison"]["columns"].values()) < 0.2
     assert len(told["comparison"]["pairs"]) == 36
-    assert told["learned"] == ["the bounds of affairs"]
+    assert told["learned"] == ["the bounds of affairs", "the bins of affairs"]
     with Ledger.open(here / "survey.ledger") as account:
         assert account.totals().epsilon == 1
         assert [e.event for e in account.entries() if e.kind == "note"] == ["compare"]

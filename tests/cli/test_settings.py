@@ -19,6 +19,7 @@ def test_options_reach_the_run_and_its_release(shell: Shell, people: Path, schem
 
 def test_a_plan_takes_the_same(shell: Shell, schema: Path) -> None:
     """Half of the budget for single columns shows in their shares."""
+    schema.write_text(schema.read_text().replace("max: 90}", "max: 90, bins: 32}"))
     shares = []
     for part in ("1/4", "1/2"):
         words = ("--synthesizer", "mst", "--set", f"singles={part}")

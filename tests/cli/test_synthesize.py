@@ -58,7 +58,7 @@ def test_json_says_what_a_person_would_read(shell: Shell, people: Path, schema: 
     assert told["ledger"]["spent"]["epsilon"] == 0.5
     assert sum(stage["share"] for stage in told["stages"]) == pytest.approx(1)
     assert told["public"]
-    assert told["learned"] == []
+    assert told["learned"] == ["the bins of age"]
 
 
 def test_rows_and_seed(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:

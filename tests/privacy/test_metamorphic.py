@@ -297,7 +297,7 @@ def test_the_same_cells_in_a_csv_file_change_nothing_but_their_count(column, tex
 def test_numbers_are_all_that_noise_changes(tmp_path):
     """Without the deaf curator: two real runs have the same form, and only their numbers differ."""
     (tmp_path / "people.csv").write_bytes(csv(PLAIN, OTHER))
-    releases = [rehearsed(tmp_path / "people.csv", looked_at(("sex", "age"))) for _ in range(2)]
+    releases = [rehearsed(tmp_path / "people.csv", looked_at(("sex", "city"))) for _ in range(2)]
     assert form(releases[0]) == form(releases[1])
     assert parts(releases[0]) != parts(releases[1])
 

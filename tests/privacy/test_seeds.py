@@ -25,7 +25,7 @@ from understudy.schema import Schema
 from understudy.synthesizers import SYNTHESIZERS
 from understudy.workflow.run import synthesize
 
-DECLARED = Schema(columns=tuple(SCHEMA[name] for name in ("sex", "age")))
+DECLARED = Schema(columns=tuple(SCHEMA[name] for name in ("sex", "city")))
 
 
 def pin() -> None:

@@ -77,6 +77,8 @@ def descend(room: Room, column: Lattice, *, amount: Fraction) -> Tree:
     levels: list[Level] = []
     parent = np.zeros(len(starts), np.int64)
     ends = np.append(starts[1:], high + 1)
+    clipped = column.outside is Outside.CLIP
+    below = above = 0
     for depth, step in enumerate(steps):
         if depth:
             last = levels[-1]
@@ -92,9 +94,17 @@ def descend(room: Room, column: Lattice, *, amount: Fraction) -> Tree:
                 np.arange(len(parent)) - np.repeat(np.cumsum(number) - number, number)
             )
             ends = np.minimum(starts + step, last.ends[parent])
-        counts = _counted(room, column, starts, ends, scale, cost)
+        if depth == 0 and clipped:  # what lies beyond is counted apart once, so that it can be told how much it is
+            outer_starts = np.concatenate([np.array([-BEYOND]), starts, np.array([high + 1])])
+            outer_ends = np.concatenate([np.array([low]), ends, np.array([BEYOND])])
+            counts = _counted(room, column, outer_starts, outer_ends, scale, cost)
+            below, above, counts = int(counts[0]), int(counts[-1]), counts[1:-1].copy()
+            counts[0] += below
+            counts[-1] += above
+        else:
+            counts = _counted(room, column, starts, ends, scale, cost)
         levels.append(Level(starts, ends, parent, counts))
-    return Tree(tuple(levels), max(noise**2, 1e-9))
+    return Tree(tuple(levels), max(noise**2, 1e-9), (below, above))
 
 
 def _counted(

@@ -16,13 +16,14 @@ from understudy.accounting.preview import deviation
 from understudy.curator import marginals
 from understudy.curator.bounds import bounds
 from understudy.curator.cut import cut
-from understudy.curator.descent import descend
+from understudy.curator.descent import STANDING, descend
 from understudy.curator.room import Room, Rows
 from understudy.curator.stability import labels
+from understudy.curator.tree import Tree
 from understudy.curator.vote import types
 from understudy.errors import Refused
 from understudy.measurements import Measurements
-from understudy.schema import Categorical, Column, Date, Datetime, Integer, Lattice, Real, Schema, Undeclared
+from understudy.schema import Categorical, Column, Date, Datetime, Integer, Lattice, Outside, Real, Schema, Undeclared
 from understudy.schema.codec import UNIT_BINS
 from understudy.schema.column import LATTICE_LIMIT
 from understudy.schema.fences import fences
@@ -159,13 +160,22 @@ def _cut(
             if len(schema) == 1
             else min(MOST_BINS, max(FEWEST_BINS, int(math.sqrt(total / max(pair, 1e-9)))))
         )
-        schema = schema.with_column(
-            cut(column, tree, most=most, least=LEAST_SIGMAS * noise, fences=walls if len(walls) <= most // 2 else ())
-        )
+        walls = walls if len(walls) <= most // 2 else ()
+        found = cut(column, tree, most=most, least=LEAST_SIGMAS * noise, fences=walls)
+        schema = schema.with_column(replace(found, note=_clipping(tree) if column.outside is Outside.CLIP else ""))
     progress("bins", 1.0)
     here = replace(room, table=room.table.described(schema))
     rest = part * len(columns) - (before - room.till.left)
     return schema, marginals.measure(here, schema, [(column.name,) for column in columns], amount=rest)
+
+
+def _clipping(tree: Tree) -> str:
+    """How much lay beyond the bounds and counts as the nearest, as far as it stands out of the noise."""
+    error = math.sqrt(tree.variance)
+    sides = zip(tree.beyond, ("below", "above"), strict=True)
+    words = [f"about {count:,} {side}" for count, side in sides if count > STANDING * error]
+    told = f"{' and '.join(words)} count as the nearest" if words else "none seen"
+    return f"values beyond the bounds: {told} (±{2 * error:,.0f})"
 
 
 def _bounded(column: Lattice, low: int, high: int) -> Column:

@@ -71,6 +71,8 @@ class Tree:
 
     levels: tuple[Level, ...]
     variance: float
+    beyond: tuple[int, int] = (0, 0)
+    """Noisy counts of what lay below and above the range, where it counts as its ends; they are in the counts of the first level too."""
 
     @cached_property
     def _agreed(self) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
