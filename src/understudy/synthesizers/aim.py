@@ -54,7 +54,7 @@ from understudy.synthesizers.base import (
 )
 from understudy.synthesizers.sizes import spelled
 
-LOOSE = 1e-2
+LOOSE = 0.1
 """How far a fit between two rounds goes: its gap as a share of the loss that noise alone leaves."""
 
 FORECASTS = 100
