@@ -7,7 +7,7 @@ WORKERS ?= 2
 FOLDER ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format capture compare bench docs studio clean
+.PHONY: help demo test test-slow check format capture compare screenshots bench docs studio clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -55,6 +55,9 @@ capture: $(VENV)/.core ## Draw the picture in the README again, from a real run
 
 compare: $(VENV)/.core ## Run every synthesizer on the demo's survey; numbers, plot and table of docs/comparison.md
 	@$(BIN)/python scripts/compare.py
+
+screenshots: $(VENV)/.browser ## Take the pictures of the studio and the report again, from a real run
+	@$(BIN)/python scripts/screenshots.py docs/images
 
 bench: $(VENV)/.ready ## Run the benchmarks; they print ratios against peers and physical limits
 	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
