@@ -11,7 +11,7 @@ from models.build import listed, measured, schema_of
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models import Conditional
-from understudy.synthesizers import Workload, check, silent
+from understudy.synthesizers import Workload, check, privsyn, silent
 from understudy.synthesizers.privsyn import PrivSyn
 from understudy.synthesizers.trial import DELTA, EPSILON
 
@@ -153,3 +153,20 @@ def test_a_table_has_no_more_rows_than_allowed():
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(Refused, match="privsyn"):
         PrivSyn(**options)
+
+
+def test_a_marginal_of_many_columns_keeps_what_its_sums_tell(monkeypatch):
+    """Ten two-valued columns, of which the first two are equal: every cell drowns in noise, the pair does not."""
+    schema, rng = schema_of(*[2] * 10), np.random.default_rng(0)
+    truth = np.zeros((2,) * 10)
+    truth[0, 0], truth[1, 1] = 20.0, 20.0  # 10,240 rows, twenty in every cell that can be
+    looks = [measured(tuple(schema), truth + np.rint(rng.normal(0, 20, truth.shape)), scale=14)]
+    looks += [measured((name,), [5120, 5120]) for name in schema]
+
+    def equal() -> float:
+        table = PrivSyn().targets(schema, listed(*looks), 10240.0)[tuple(schema)].sum(axis=tuple(range(2, 10)))
+        return float(table[0, 0] + table[1, 1])
+
+    kept = equal()
+    monkeypatch.setattr(privsyn, "SHRUNK", 10)
+    assert kept > equal() + 500

@@ -63,6 +63,10 @@ WIDEST = 1_000_000
 ROUNDS = 6
 """Which pairs are measured decides how noisy they are, and that which are worth it: settled in so many rounds."""
 
+SHRUNK = 5
+"""Columns of the largest marginal that is drawn towards independence. Cell by cell, noise hides everything in one of twelve two-valued
+columns, though its sums over ten of them tell a lot."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PrivSyn(Synthesizer):
@@ -159,7 +163,7 @@ class PrivSyn(Synthesizer):
         if not self.shrink or total <= 0:
             return agreed
         for clique, look in pooled.items():
-            if len(clique) > 1 and all((name,) in agreed for name in clique):
+            if 1 < len(clique) <= SHRUNK and all((name,) in agreed for name in clique):
                 expected = np.array(total)
                 for name in clique:
                     expected = np.multiply.outer(expected, agreed[name,] / total)
