@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from understudy.errors import Refused
 from understudy.models import DenseModel, ProductModel, SparseModel
 from understudy.models.pooling import pool_total
-from understudy.models.possible import impossible_masks, impossible_rows, keep_possible
+from understudy.models.possible import forbidden_rows, impossible_masks, impossible_rows, keep_possible
 from understudy.models.uniform import uniform_shares
-from understudy.schema import parse_predicate
+from understudy.schema import parse_predicate, parse_schema
 
 from .build import listed, measured, schema_of
 
@@ -129,3 +129,29 @@ def test_structural_zeros_carry_no_noise_and_so_no_variance():
     """Three of four cells of b are noisy; a has three noisy cells too: both weigh the same."""
     total, _ = pool_total(ALONE, listed(measured(("b",), [5, 5, 0, 10]), measured(("a",), [10, 10, 10])))
     assert total == pytest.approx(25)
+
+
+def test_rules_that_take_several_exchanges_leave_every_column_its_counts():
+    """A child has neither wage nor rent, an adult has both: with columns drawn apart, nearly every row breaks a rule or two."""
+    schema = parse_schema("""
+columns:
+  child: {type: boolean, nullable: false}
+  wage: {type: integer, min: 1, max: 9}
+  rent: {type: integer, min: 1, max: 9}
+rules:
+  - if child = true then wage is missing and rent is missing
+  - if child = false then wage is not missing and rent is not missing
+""")
+    rng = np.random.default_rng(0)
+    values = np.where(np.arange(20_000) < 3_000, 9, np.arange(20_000) % 9)
+    loose = {
+        "child": rng.permutation(np.arange(20_000) < 3_000).astype(np.uint8),
+        "wage": rng.permutation(values).astype(np.uint8),
+        "rent": rng.permutation(values).astype(np.uint8),
+    }
+    kept = keep_possible(schema, loose, 20_000, rng)
+    assert not forbidden_rows(schema, kept, 20_000).any()
+    assert abs(int(kept["child"].sum()) - 3_000) < 150, "the children are still there"
+    for name in ("wage", "rent"):
+        moved = np.abs(np.bincount(kept[name], minlength=10) - np.bincount(loose[name], minlength=10)).sum()
+        assert moved < 600

@@ -10,7 +10,7 @@ What is decided here is the cell. Rules that are finer than the bins are kept wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +55,7 @@ def impossible_rows(masks: Masks, codes: Mapping[str, NDArray[np.integer]], rows
 
 def forbidden_rows(schema: Schema, codes: Mapping[str, NDArray[np.integer]], rows: int) -> Flags:
     """Which rows no values could make possible, also by rules over too many cells to hold."""
-    return _Tied(schema, frozenset(schema), schema.masks, schema.unmasked).broken(codes, rows)
+    return _Tied(schema, frozenset(schema), schema.masks, schema.unmasked).faults(codes, rows) > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +67,14 @@ class _Tied:
     masks: Masks
     unmasked: tuple[Predicate, ...]
 
-    def broken(self, codes: Mapping[str, NDArray[np.integer]], rows: int) -> Flags:
-        bad = impossible_rows(self.masks, codes, rows)
+    def faults(self, codes: Mapping[str, NDArray[np.integer]], rows: int) -> NDArray[np.int16]:
+        """How many rules each row breaks."""
+        found = np.zeros(rows, np.int16)
+        for clique, zeros in self.masks.items():
+            found += zeros[tuple(codes[name] for name in clique)]
         for predicate in self.unmasked:
-            bad |= rows_surely(predicate, self.schema.codecs, codes)
-        return bad
+            found += rows_surely(predicate, self.schema.codecs, codes)
+        return found
 
 
 def _groups(schema: Schema) -> list[_Tied]:
@@ -123,46 +126,65 @@ def keep_possible(schema: Schema, codes: Codes, rows: int, rng: Generator, fixed
     """
     made: Codes | None = None
     for group in _groups(schema):
-        bad = group.broken(codes, rows)
-        if bad.any():
+        faults = group.faults(codes, rows)
+        if faults.any():
             made = {name: column.copy() for name, column in codes.items()} if made is None else made
-            _repair(group, made, bad, rng, fixed)
+            _repair(group, made, faults, rng, fixed)
     return codes if made is None else made
 
 
-def _repair(group: _Tied, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
+def _repair(group: _Tied, codes: Codes, faults: NDArray[np.int16], rng: Generator, fixed: Collection[str]) -> None:
     """Make every row keep the rules of one group, which no other group can undo."""
     free = [name for name in codes if name not in fixed and name in group.columns]
     for _ in range(EXCHANGES):
-        before = int(bad.sum())
+        before = int(faults.sum())
         for name in free:
-            _exchange(group, codes, name, bad, rng)
-            if not bad.any():
+            _exchange(group, codes, name, faults, rng)
+            if not faults.any():
                 return
-        if int(bad.sum()) > max(before * WORTHWHILE, FEW):
+        if int(faults.sum()) > max(before * WORTHWHILE, FEW):
             break
+    bad = faults > 0
     _copy(group, codes, bad, rng, fixed)
     if bad.any():
         _redraw(group, codes, bad, rng, fixed)
 
 
-def _exchange(group: _Tied, codes: Codes, name: str, bad: Flags, rng: Generator) -> None:
-    """Let every impossible row exchange its code of one column with a random row, where more rows are possible after it."""
-    if 4 * int(bad.sum()) < bad.size:
-        here = np.flatnonzero(bad)
-        there, first = np.unique(rng.integers(0, bad.size, here.size), return_index=True)
-        here, there = here[first][~bad[there]], there[~bad[there]]
-    else:
-        shuffled = rng.permutation(bad.size)
-        here, there = shuffled[: bad.size // 2], shuffled[bad.size // 2 : 2 * (bad.size // 2)]
-        some = bad[here] | bad[there]
-        here, there = here[some], there[some]
+def _exchange(group: _Tied, codes: Codes, name: str, faults: NDArray[np.int16], rng: Generator) -> None:
+    """Let every impossible row exchange its code of one column with a random row, where fewer rules are broken after it."""
+    for here, there in _pairs(faults > 0, rng):
+        _swap(group, codes, name, faults, here, there)
+
+
+def _pairs(bad: Flags, rng: Generator) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Every impossible row beside another of them, then beside a possible one; where most are impossible, all rows in pairs."""
+    if 4 * int(bad.sum()) >= bad.size:
+        rows = rng.permutation(bad.size)
+        half = rows.size // 2
+        some = bad[rows[:half]] | bad[rows[half : 2 * half]]
+        yield rows[:half][some], rows[half : 2 * half][some]
+        return
+    here = rng.permutation(np.flatnonzero(bad))
+    half = here.size // 2
+    yield here[:half], here[half : 2 * half]
+    there, first = np.unique(rng.integers(0, bad.size, here.size), return_index=True)
+    yield here[first][~bad[there]], there[~bad[there]]
+
+
+def _swap(
+    group: _Tied,
+    codes: Codes,
+    name: str,
+    faults: NDArray[np.int16],
+    here: NDArray[np.int64],
+    there: NDArray[np.int64],
+) -> None:
     mine, theirs = ({n: codes[n][at] for n in group.columns} for at in (here, there))
     mine[name], theirs[name] = theirs[name], mine[name]
-    now_here, now_there = group.broken(mine, here.size), group.broken(theirs, there.size)
-    better = now_here.astype(np.int8) + now_there < bad[here].astype(np.int8) + bad[there]
+    now_here, now_there = group.faults(mine, here.size), group.faults(theirs, there.size)
+    better = now_here + now_there < faults[here] + faults[there]
     codes[name][here[better]], codes[name][there[better]] = mine[name][better], theirs[name][better]
-    bad[here[better]], bad[there[better]] = now_here[better], now_there[better]
+    faults[here[better]], faults[there[better]] = now_here[better], now_there[better]
 
 
 def _copy(group: _Tied, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
@@ -191,7 +213,7 @@ def _redraw(group: _Tied, codes: Codes, bad: Flags, rng: Generator, fixed: Colle
                     )
                 for i, code in zip(free, choices[rng.integers(len(choices))], strict=True):
                     codes[clique[i]][row] = code
-        bad[:] = group.broken(codes, bad.size)
+        bad[:] = group.faults(codes, bad.size) > 0
         if not bad.any():
             return
         for name in free_names if group.unmasked else ():

@@ -98,6 +98,33 @@ def breach(predicate: Predicate, *, of: bool = True) -> Predicate:
     raise TypeError(f"{type(predicate).__name__} is no predicate")
 
 
+PARTS_LIMIT = 64
+"""A predicate is taken apart into no more than this."""
+
+
+def parts(predicate: Predicate) -> list[Predicate]:
+    """Predicates of which at least one holds exactly where the given one does: what is forbidden apart is forbidden together.
+
+    >>> from understudy.schema import parse_predicate
+    >>> [str(part) for part in parts(parse_predicate("age < 15 and (wage > 0 or rent > 0)"))]
+    ['age < 15 and wage > 0', 'age < 15 and rent > 0']
+    """
+    found = _parts(predicate)
+    return found if len(found) <= PARTS_LIMIT else [predicate]
+
+
+def _parts(predicate: Predicate) -> list[Predicate]:
+    match predicate:
+        case Or(left, right):
+            return [*_parts(left), *_parts(right)]
+        case And(left, right):
+            ours, theirs = _parts(left), _parts(right)
+            if len(ours) * len(theirs) > PARTS_LIMIT:
+                return [predicate]
+            return [And(one, two) for one in ours for two in theirs]
+    return [predicate]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule(ABC):
     """Something that holds for every row. `name` is what errors and reports call it."""

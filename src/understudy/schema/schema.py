@@ -14,7 +14,7 @@ from understudy.errors import SchemaError
 from understudy.schema.codec import Codec, codec_of
 from understudy.schema.column import Column, Identifier
 from understudy.schema.predicate import Predicate
-from understudy.schema.rule import Broken, Rule
+from understudy.schema.rule import Broken, Rule, parts
 from understudy.schema.scale import check
 from understudy.schema.truth import surely
 
@@ -172,9 +172,10 @@ class Schema:
 
     @cached_property
     def forbidden(self) -> tuple[Predicate, ...]:
-        """The breaches about columns that all take part in a release."""
+        """The breaches about columns that all take part in a release, in parts that are about as few columns as can be."""
         kept = set(self)
-        return tuple(predicate for _, predicate in self.breaches if predicate.columns <= kept)
+        said = (predicate for _, predicate in self.breaches if predicate.columns <= kept)
+        return tuple(dict.fromkeys(part for predicate in said for part in parts(predicate)))
 
     def sizes(self, clique: tuple[str, ...]) -> tuple[int, ...]:
         """Number of codes of each column of a clique."""
