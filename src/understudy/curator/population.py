@@ -42,7 +42,7 @@ class Population:
             n = self.schema.codecs[name].size
             code = np.arange(n)
             common = 1 / (1 + (code + 3 * place) % n)
-            lean = (0.1, 0.9, 0.4, 1.4)[place % 4]
+            lean = (0.2, 1.4, 0.7, 2.2)[place % 4]
             turn = 2 * math.pi * (code[None, :] / n - np.arange(len(KINDS))[:, None] / len(KINDS)) + place
             weights = common * np.exp(lean * np.cos(turn))
             found[name] = weights / weights.sum(axis=1, keepdims=True)
