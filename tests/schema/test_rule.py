@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 
@@ -73,6 +75,23 @@ def test_rules_are_written_as_they_were_read():
     schema = parse_schema(PAGE)
     assert parse_schema(dump_schema(schema)) == schema
     assert schema_from_dict(schema_to_dict(schema)) == schema
+
+
+def test_a_map_in_which_nothing_was_clear_is_no_map_to_learn():
+    """A run may buy a map and find nothing that stands out; read again it is still bought."""
+    schema = parse_schema(PAGE.replace("map: learn", "map: {}, learned: true"))
+    assert schema.rules[-1].map == {}
+    assert parse_schema(dump_schema(schema)) == schema
+    assert schema_from_dict(schema_to_dict(schema)) == schema
+
+
+def test_odd_labels_survive_the_page():
+    rule = Determines(source="town", target="canton", map={"no": "BE", "a: b": "GE", "- x #": "BE"})
+    schema = parse_schema(PAGE)
+    towns = replace(schema["town"], values=("no", "a: b", "- x #"))
+    pairs = Allowed(names=("town", "canton"), combinations=(("no", "BE"), ("a: b", "GE")))
+    odd = replace(schema, columns=(towns, schema["canton"]), rules=(rule, pairs))
+    assert parse_schema(dump_schema(odd)) == odd
 
 
 def test_a_guarantee_lists_the_rules():

@@ -75,7 +75,7 @@ def _rule(rule: str | dict[str, Any]) -> list[str]:
     lines: list[str] = []
     for key, value in rule.items():
         if isinstance(value, dict):
-            lines += _nested(key, _mapping(value, 3), 2)
+            lines += _nested(key, _mapping(value, 3), 2) if value else [f"    {key}: {{}}"]
         elif key == "allowed":
             lines += [f"    {key}:", *(f"      - [{', '.join(_scalar(cell) for cell in one)}]" for one in value)]
         else:
