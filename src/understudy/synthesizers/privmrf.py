@@ -28,7 +28,7 @@ import numpy as np
 from numpy.random import Generator
 
 from understudy.errors import Refused
-from understudy.measurements import Clique, Measurements
+from understudy.measurements import Clique, Measurements, gaps_of
 from understudy.models.estimation import LIMIT_CELLS, Estimate, estimate
 from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.tree import TreeModel
@@ -106,7 +106,9 @@ class PrivMRF(Synthesizer):
         found += bought
         unit = unit_noise(bought, 1 - curator.left, power)
         state = estimate(schema, found)
-        distances = curator.errors(state.model.marginals(pairs), share=self.selection)
+        expected = state.model.marginals(pairs)
+        distances = curator.errors(expected, share=self.selection)
+        found += Measurements(gaps=gaps_of(distances, expected))
         scores = {pair: float(distances[pair]) for pair in pairs}
         noise = unit * float(self.first / len(sizes)) ** -power
         useful = state.model.total / (self.theta * noise) if noise else math.inf

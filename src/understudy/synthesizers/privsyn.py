@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Currency
 from understudy.errors import Refused
-from understudy.measurements import Clique, Distance, Measurements
+from understudy.measurements import Clique, Distance, Measurements, gaps_of
 from understudy.models.agreement import Targets, agree
 from understudy.models.gum import Pace, grow
 from understudy.models.pooling import Pooled, pool_total
@@ -125,6 +125,7 @@ class PrivSyn(Synthesizer):
         product = ProductModel.from_measurements(schema, found)
         expected = _expected(product, pairs)
         distances = curator.errors(expected, share=Fraction(self.selection))
+        found += Measurements(gaps=gaps_of(distances, expected))
         noise = Noise(_unit_error(singles, (1 - share - Fraction(self.selection)) / share), noise.power)
         losses = {pair: _loss(distances[pair], product.total) for pair in pairs}
         dense = self.select(expected, losses, noise)
