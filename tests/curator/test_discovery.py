@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
@@ -13,7 +15,7 @@ from understudy.accounting.cost import Currency
 from understudy.curator import Custody
 from understudy.curator.discovery import close, shares
 from understudy.errors import Refused
-from understudy.schema import Boolean, Categorical, Date, Integer, Schema, Undeclared, parse_predicate
+from understudy.schema import Boolean, Categorical, Date, Integer, Outside, Schema, Undeclared, parse_predicate
 from understudy.synthesizers import silent
 
 RNG = np.random.default_rng(5)
@@ -175,3 +177,20 @@ def test_more_columns_mean_fewer_bins_for_each():
         closed, *_ = close(room, Schema(columns=columns), amount=total * part, delta=Fraction(0), progress=silent)
         found[others] = len(closed["income"].bins)
     assert found[30] < found[1]
+
+
+def test_it_is_told_how_much_lies_beyond_the_bounds():
+    narrow = Integer(name="income", min=0, max=20_000)
+    room = room_of(INCOMES, Schema(columns=(narrow,)), epsilon=4)
+    closed, *_ = close(room, Schema(columns=(narrow,)), amount=room.till.left, delta=Fraction(0), progress=silent)
+    beyond = sum(row["income"] > 20_000 for row in INCOMES)
+    told = re.search(r"about ([\d,]+) above", closed["income"].note)
+    assert abs(int(told[1].replace(",", "")) - beyond) < 200
+    assert "below" not in closed["income"].note
+
+
+def test_nothing_is_told_where_nothing_stands_out():
+    for column in (INCOME, replace(INCOME, max=20_000, outside=Outside.MISSING)):
+        room = room_of(INCOMES, Schema(columns=(column,)))
+        closed, *_ = close(room, Schema(columns=(column,)), amount=room.till.left, delta=Fraction(0), progress=silent)
+        assert closed["income"].note == ""

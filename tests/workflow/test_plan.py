@@ -67,6 +67,13 @@ def test_an_accuracy_nobody_can_reach_is_refused() -> None:
         epsilon_for(SCHEMA, accuracy=2, rows=10)
 
 
+def test_bins_that_are_learned_are_assumed_and_said() -> None:
+    made = us.plan(Schema(columns=(Integer(name="income", min=0, max=10**6), Integer(name="k", min=0, max=9))), epsilon=1)
+    assert made.assumed == ("income: at most 64 bins, as many as noise allows",)
+    assert made.discovery > 0
+    assert made.marginals[0].cells > 12
+
+
 def test_what_is_left_open_is_assumed_and_said() -> None:
     open_schema = Schema(columns=(Categorical(name="town"), Integer(name="age", min=0, max=99)))
     made = us.plan(open_schema, epsilon=1, rows=5000)

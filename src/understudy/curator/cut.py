@@ -51,7 +51,7 @@ def bins(leaves: Leaves, *, most: int, least: float, fences: Sequence[int] = ())
 
     >>> leaves = Leaves(np.arange(9), np.array([900.0, 1, 2, 1, 2, 40, 40, 30]), np.ones(8))
     >>> bins(leaves, most=4, least=4.0).tolist()
-    [0, 1, 6]
+    [0, 1, 4]
     """
     counts = np.maximum(leaves.counts, 0.0)
     total = float(counts.sum())

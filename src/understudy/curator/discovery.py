@@ -174,8 +174,9 @@ def _clipping(tree: Tree) -> str:
     error = math.sqrt(tree.variance)
     sides = zip(tree.beyond, ("below", "above"), strict=True)
     words = [f"about {count:,} {side}" for count, side in sides if count > STANDING * error]
-    told = f"{' and '.join(words)} count as the nearest" if words else "none seen"
-    return f"values beyond the bounds: {told} (±{2 * error:,.0f})"
+    return (
+        f"values beyond the bounds, counted as the nearest: {' and '.join(words)} (±{2 * error:,.0f})" if words else ""
+    )
 
 
 def _bounded(column: Lattice, low: int, high: int) -> Column:

@@ -29,7 +29,7 @@ class Spread:
 
     >>> spread = Spread.of(np.array([0, 10, 20]), np.array([3.0, 1.0]))
     >>> np.bincount(spread.draw(np.zeros(1000, np.int64), np.random.default_rng(1)) >= 5).tolist()
-    [553, 447]
+    [624, 376]
     """
 
     edges: NDArray[np.int64]

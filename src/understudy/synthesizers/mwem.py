@@ -41,7 +41,7 @@ from understudy.errors import Refused
 from understudy.measurements import Clique, Measurement, Measurements, Partition
 from understudy.models.consistency import project_simplex
 from understudy.models.dense import DenseModel
-from understudy.models.pooling import pool_total
+from understudy.models.pooling import pool_marginal, pool_total
 from understudy.models.uniform import uniform_shares
 from understudy.schema import Schema, codec_of
 from understudy.synthesizers.base import (
@@ -155,6 +155,8 @@ class MWEM(Synthesizer):
             counts = found.of(tuple(schema))[-1].values.astype(np.float64)
             near = project_simplex(counts, total, allowed=shares > 0) / total
             shares = EVEN * shares + (1 - EVEN) * near
+        elif self.start == "uniform":
+            shares = _known_columns(schema, found, shares)
         return Weights(tuple(schema), shares, total)
 
     def _round(self, curator: Curator, workload: Workload, state: Weights, share: Fraction) -> Measurements:
@@ -252,6 +254,17 @@ def _only(code: int, size: int) -> Partition:
 def _code(map_: object) -> int:
     assert isinstance(map_, Partition), "a cell is measured as a partition"
     return map_.bins.index(max(map_.bins))
+
+
+def _known_columns(schema: Schema, found: Measurements, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Even weights, but for the columns that discovery has counted already: those start as they were found."""
+    for axis, name in enumerate(schema):
+        pooled = pool_marginal((name,), found.of((name,)))
+        if pooled is not None and float(pooled.values.sum()) > 0:
+            near = project_simplex(pooled.values, float(pooled.values.sum()))
+            kept = EVEN / len(near) + (1 - EVEN) * near / near.sum()
+            shares = shares * kept.reshape([-1 if i == axis else 1 for i in range(shares.ndim)])
+    return np.asarray(shares / shares.sum(), np.float64)
 
 
 def _rest(share: Fraction, spent: Fraction) -> Fraction:

@@ -16,6 +16,7 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.meaning import Meaning, meaning
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.preview import deviation
+from understudy.curator.discovery import MOST_ALONE, uncut
 from understudy.curator.rehearsal import ASSUMED_RANGE, ASSUMED_VALUES, rehearse
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
@@ -155,7 +156,9 @@ def plan(
         discovery=sum((share for asked, share in charged.items() if asked in LEARNING), Fraction(0)),
         stages=tuple(charged.items()),
         marginals=marginals,
-        assumed=tuple(f"{c.name}: {_assumption(c)}" for c in map(described.__getitem__, described) if not c.closed),
+        assumed=tuple(
+            f"{c.name}: {_assumption(c)}" for c in map(described.__getitem__, described) if not c.closed or uncut(c)
+        ),
         warnings=advice(budget, rows=known_rows),
         rows=known_rows,
         forecast=made,
@@ -212,6 +215,8 @@ def epsilon_for(
 
 
 def _assumption(column: Column) -> str:
+    if column.closed:
+        return f"at most {MOST_ALONE} bins, as many as noise allows"
     if isinstance(column, Categorical | Undeclared):
         return f"{ASSUMED_VALUES} values"
     return f"bounds {ASSUMED_RANGE:,} steps apart"

@@ -244,6 +244,9 @@ def _context(schema: Schema, method: Synthesizer) -> str:
 def _guarantee(custody: Custody, described: Schema, budget: Budget, filter: Filter, method: Synthesizer) -> Guarantee:
     schema, relation = custody.schema, custody.neighbours
     exact = ("the number of rows",) if relation is Neighbours.REPLACE and schema.unit.id is None else ()
+    clipped = [
+        f"{name}: {schema[name].note}" for name in schema if "bins" in schema[name].learned and schema[name].note
+    ]
     return Guarantee(
         epsilon=budget.epsilon,
         delta=budget.delta,
@@ -255,7 +258,7 @@ def _guarantee(custody: Custody, described: Schema, budget: Budget, filter: Filt
         invariants=exact,
         # The schema as it was given: discovery has filled the holes since.
         public=declarations(described) + method.declared,
-        learned=(*learned(schema), *custody.notes),
+        learned=(*learned(schema), *custody.notes, *clipped),
     )
 
 
