@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.schema import Categorical, Lattice, Schema
+from understudy.schema import Categorical, Lattice, Schema, holds
 from understudy.schema.cell import plain
 from understudy.tables import CANDIDATES
 
@@ -113,6 +113,20 @@ class Listed:
             for i, name in enumerate(columns):
                 ballots[i, CANDIDATES.index(vote_of(row[name]))] += 1
         return ballots
+
+    def sizes(self) -> NDArray[np.int64]:
+        unit = self._schema.unit
+        each = (
+            Counter(row[unit.id] for row in self._rows) if unit.id is not None else dict(enumerate([1] * self.rows()))
+        )
+        found = np.zeros(unit.max_rows, np.int64)
+        for rows in each.values():
+            found[min(rows, unit.max_rows) - 1] += 1
+        return found
+
+    def broken(self) -> int:
+        codecs = self._schema.codecs
+        return sum(any(holds(p, row, codecs) for _, p in self._schema.breaches) for row in self._rows)
 
     def described(self, schema: Schema) -> Listed:
         return Listed(self._rows, schema)

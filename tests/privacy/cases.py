@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from privacy.world import Ask, Row, hear
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
-from understudy.curator import Custody, Room, Window
+from understudy.curator import Custody, Room, Window, besides
 from understudy.curator.bounds import MAGNITUDES, _histogram
 from understudy.curator.choice import errors
 from understudy.curator.descent import _counted
@@ -20,7 +21,7 @@ from understudy.curator.marginals import measure
 from understudy.curator.sums import mean, total
 from understudy.curator.vote import types
 from understudy.measurements import AxisMap, Centring, Identity, Partition
-from understudy.schema import Boolean, Categorical, Integer, Lattice, Schema, Undeclared
+from understudy.schema import Boolean, Categorical, Integer, Lattice, Schema, Undeclared, parse_schema
 from understudy.synthesizers import SYNTHESIZERS, Workload, silent
 
 ADD_REMOVE, REPLACE = Neighbours
@@ -140,6 +141,34 @@ def x(*values: int | None) -> list[Row]:
     return [{"x": v} for v in values]
 
 
+def besides_of(what: Callable[..., object]) -> Ask:
+    """All of the budget on something that a schema asks for beyond its columns."""
+
+    def ask(room: Room, schema: Schema) -> object:
+        days = [schema[name] for name in schema if schema[name].type == "date"]
+        args = (schema, *days) if what is besides.weekdays else (schema,) if what is besides.sizes else ()
+        return what(room, *args, amount=room.till.left)
+
+    return ask
+
+
+def visits(**rows: int) -> list[Row]:
+    return [{"who": who, "x": 1} for who, count in rows.items() for _ in range(count)]
+
+
+def days(*numbers: int) -> list[Row]:
+    return [{"day": date(2024, 1, number)} for number in numbers]
+
+
+VISITS = parse_schema("""
+unit: {id: who, max_rows: 3}
+columns: {who: {type: identifier, generate: true}, x: {type: integer, min: 0, max: 9}}
+rules: [x < 1]
+""")
+"""In which every row of `visits` breaks a rule."""
+
+DAYS = parse_schema("columns: {day: {type: date, min: 2024-01-01, max: 2024-12-31, weekdays: learn}}")
+
 FAR = {("colour",): np.array([10.0, 0.0, 0.0]), ("smoker",): np.array([10.0, 0.0])}
 NEAR = {("colour",): np.zeros(3), ("smoker",): np.zeros(2)}
 FIRST, LAST = PEOPLE[0], PEOPLE[-1]
@@ -187,6 +216,17 @@ CASES = [
         for c in (PURE, GDP)
     ),
     Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [BALLOT], [OTHER], REPLACE, effort=1.5),
+    *(
+        Case("rows per unit", besides_of(besides.sizes), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
+        for c in (PURE, GDP)
+    ),
+    Case("rows per unit", besides_of(besides.sizes), VISITS, visits(a=2, b=1), visits(a=2, b=3), REPLACE),
+    *(
+        Case("broken rows", besides_of(besides.broken), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
+        for c in (PURE, GDP)
+    ),
+    Case("weekdays", besides_of(besides.weekdays), DAYS, days(3), days(3, 7), ADD_REMOVE),
+    Case("weekdays", besides_of(besides.weekdays), DAYS, days(3, 5), days(3, 7), REPLACE),
 ]
 """Every mechanism that adds noise to integers, both relations."""
 

@@ -124,7 +124,7 @@ MECHANISMS = [
 ]
 
 
-AUDITED = {"bounds", "choice", "descent", "marginals", "quantiles", "query", "stability", "sums", "vote"}
+AUDITED = {"besides", "bounds", "choice", "descent", "marginals", "quantiles", "query", "stability", "sums", "vote"}
 
 
 def test_every_mechanism_is_audited():

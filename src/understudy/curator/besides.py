@@ -1,5 +1,7 @@
 """What else a schema may ask to have learned: how many rows each unit has, how many rows break a rule, and which value goes with which.
 
+Why it is private. Each answer is a histogram of whole numbers plus exact noise, scaled to how far one unit can move it:
+
 Rows per unit. A histogram of units by how many rows they have, from 1 to max_rows. A unit lies in one cell of it, so adding or removing a
 unit moves one cell by 1, whatever max_rows is; exchanging one moves two cells by 1 each, or one where it has no row that counts. So the
 L1 distance is 1 (add/remove) or 2 (replace), the squared L2 distance the same.
