@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from models.build import listed, measured, schema_of
+from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.measurements import Partition
+from understudy.measurements import Identity, Measurement, Measurements, Partition
+from understudy.schema import Integer, Schema
 from understudy.synthesizers import Workload, check, silent
 from understudy.synthesizers.mwem import MWEM, Weights, error_bound
 
@@ -202,3 +204,15 @@ def test_a_large_domain_is_refused_before_anything_is_spent():
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(Refused, match="mwem"):
         MWEM(**options)
+
+
+def test_a_column_that_discovery_has_counted_starts_as_it_was_found():
+    schema = Schema(
+        columns=(Integer(name="a", min=0, max=2, nullable=False), Integer(name="b", min=0, max=1, nullable=False))
+    )
+    cost = Cost(Currency.GDP, Fraction(1))
+    counted = Measurement(("a",), (Identity(3),), np.array([90, 10, -2]), Law.ROUNDED_GAUSSIAN, Fraction(1), cost)
+    begun = MWEM()._begin(schema, Measurements((counted,))).shares
+    assert begun.sum(axis=1)[0] > 0.8
+    assert np.allclose(begun[:, 0], begun[:, 1])
+    assert np.allclose(MWEM()._begin(schema, Measurements()).shares, 1 / 6)
