@@ -20,7 +20,9 @@ def test_a_plan_in_words(shell: Shell, schema: Path, tmp_path: Path) -> None:
 
 
 def test_a_plan_is_what_the_run_then_does(shell: Shell, people: Path, schema: Path) -> None:
-    schema.write_text(schema.read_text().replace("max: 90}", "max: 90, bins: 32}"))  # how many a run would find is its answer
+    schema.write_text(
+        schema.read_text().replace("max: 90}", "max: 90, bins: 32}")
+    )  # how many a run would find is its answer
     planned = shell("plan", schema, "--epsilon", 1, "--json").json
     shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv", "--release", "r.understudy")
     from understudy.releases import Release

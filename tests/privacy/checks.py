@@ -220,7 +220,9 @@ def released(rows: list[list[str]], **options: object) -> tuple[dict[str, bytes]
     with TemporaryDirectory() as folder, deaf():
         path = Path(folder, "people.csv")
         path.write_bytes(csv(*rows))
-        age = replace(SCHEMA["age"], bins=(0, 18, 65, 121))  # declared: bins that are learned are an answer of their own
+        age = replace(
+            SCHEMA["age"], bins=(0, 18, 65, 121)
+        )  # declared: bins that are learned are an answer of their own
         release = rehearsed(path, Schema(columns=(SCHEMA["sex"], SCHEMA["city"], age)), **options)
         release.write(Path(folder, "out.csv"), seed=1)
         return parts(release), Path(folder, "out.csv").read_bytes()

@@ -68,7 +68,9 @@ def test_an_accuracy_nobody_can_reach_is_refused() -> None:
 
 
 def test_bins_that_are_learned_are_assumed_and_said() -> None:
-    made = us.plan(Schema(columns=(Integer(name="income", min=0, max=10**6), Integer(name="k", min=0, max=9))), epsilon=1)
+    made = us.plan(
+        Schema(columns=(Integer(name="income", min=0, max=10**6), Integer(name="k", min=0, max=9))), epsilon=1
+    )
     assert made.assumed == ("income: at most 64 bins, as many as noise allows",)
     assert made.discovery > 0
     assert made.marginals[0].cells > 12
