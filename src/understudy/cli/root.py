@@ -18,6 +18,7 @@ from understudy.cli.evaluate import evaluate
 from understudy.cli.ledger import ledger
 from understudy.cli.plan import plan
 from understudy.cli.sample import sample
+from understudy.cli.schema import schema
 from understudy.cli.screen import Screen
 from understudy.cli.stop import DONE, FAILED, USAGE, Signals, Stopped, interrupted, say
 from understudy.cli.studio import studio
@@ -49,6 +50,7 @@ def understudy() -> None:
 
 for command in (
     describe,
+    schema,
     plan,
     synthesize,
     sample,

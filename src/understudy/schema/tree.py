@@ -18,6 +18,8 @@ SIZE_LIMIT = 8 * 2**20
 DEPTH_LIMIT = 10
 ALIAS_LIMIT = 100
 NODE_LIMIT = 500_000
+LINE_LIMIT = 600
+"""An error that names something longer is shown without its middle."""
 
 _TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map")}
 _TAGS |= {"tag:yaml.org,2002:value", "tag:yaml.org,2002:merge"}
@@ -63,7 +65,10 @@ class Source:
     def error(self, line: int | None, problem: str) -> SchemaError:
         """One line: file, line, problem."""
         where = f"{self.name}: " if line is None else f"{self.name}:{line}: "
-        return SchemaError("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in where + problem))
+        shown = (
+            problem if len(problem) <= LINE_LIMIT else f"{problem[: LINE_LIMIT // 2]} … {problem[-LINE_LIMIT // 2 :]}"
+        )
+        return SchemaError("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in where + shown))
 
 
 def from_yaml(text: str, source: Source) -> Node:

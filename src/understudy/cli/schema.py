@@ -1,0 +1,57 @@
+"""`understudy schema`: schemas from and for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from understudy.cli import options
+from understudy.cli.layout import report_json
+from understudy.cli.paths import check_input, check_outputs
+from understudy.cli.screen import Screen
+
+REMINDER = (
+    "What a schema states becomes public by being used. Where a tool took it from the rows, write `learn` instead."
+)
+
+FORMAT = click.Choice(["understudy", "csvw", "frictionless", "sdv", "dpsynth", "nist", "smartnoise"])
+
+
+@click.group(short_help="Schemas from and for other tools.")
+def schema() -> None:
+    """Schemas from and for other tools."""
+
+
+@schema.command(short_help="Turn one description of a table into another.")
+@click.argument("file", type=options.FILE)
+@click.option("-o", "--output", type=options.FILE, required=True, metavar="OUT", help="The file to write.")
+@click.option("--from", "source", type=FORMAT, help="What FILE is. Default: told from its words.")
+@click.option("--to", "target", type=FORMAT, default="understudy", show_default=True, help="What OUT will be.")
+@click.option("--table", metavar="NAME", help="Which table, where FILE describes several.")
+@options.as_json
+@click.pass_obj
+def convert(
+    screen: Screen,
+    file: Path,
+    output: Path,
+    source: str | None,
+    target: str,
+    table: str | None,
+    as_json: bool,
+) -> None:
+    """Turn FILE, a description of a table in one tool's words, into another's. What cannot be said is listed. No row is read."""
+    check_input(file)
+    check_outputs([output], inputs=[file])
+    from understudy.schema.formats import load_format, save_format
+
+    found = load_format(file, source, table=table)
+    lost = save_format(found.schema, output, target)
+    if as_json:
+        facts = {"output": output, "from": found.format, "to": target, "columns": len(found.schema.columns)}
+        report_json({**facts, "notes": [*found.notes, *lost], "reminder": REMINDER})
+        return
+    for note in (*found.notes, *lost):
+        click.echo(note)  # in a pipe too: what was left out is what this command reports
+    screen.line(f"{len(found.schema.columns)} columns, {found.format} → {target}: {output}", style="bold")
+    screen.line(REMINDER)

@@ -1,0 +1,111 @@
+"""Documents: JSON and YAML files of other tools, read into trees and written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from understudy.errors import SchemaError
+from understudy.schema.tree import SIZE_LIMIT, Node, Source, from_plain, from_yaml
+
+_PLAIN_DEPTH = 20
+
+
+def read_tree(path: Path) -> tuple[Node, Source]:
+    """The tree of a file, JSON where it begins as JSON does, else YAML."""
+    source = Source(os.fspath(path))
+    try:
+        with path.open("rb") as file:
+            content = file.read(SIZE_LIMIT + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise SchemaError(f"{source.name}: cannot be read ({error.strerror}). Nothing was written") from None
+    except UnicodeDecodeError:
+        raise SchemaError(f"{source.name}: not UTF-8 text. Save it as UTF-8") from None
+    if len(content) > SIZE_LIMIT:
+        raise source.error(None, f"larger than {SIZE_LIMIT // 2**20} MB, which no schema is. It was not read")
+    return parse_tree(text, source), source
+
+
+def parse_tree(text: str, source: Source) -> Node:
+    """The tree of a text. Numbers stay as they are written, so that 0.10 is one tenth."""
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            plain = json.loads(
+                text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=lambda p: _once(p, source)
+            )
+            return from_plain(plain, source)
+        except json.JSONDecodeError as error:
+            if Path(source.name).suffix.lower() == ".json":
+                raise source.error(error.lineno, f"not valid JSON: {error.msg}") from None
+        except (RecursionError, ValueError):
+            raise source.error(None, "nested too deep for a schema") from None
+    return from_yaml(text, source)
+
+
+def _once(pairs: list[tuple[str, Any]], source: Source) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise source.error(None, f"`{twice}` stands twice in one place. Keep one of them")
+    return found
+
+
+def plain_tree(document: object, source: Source) -> Node:
+    """The tree of what a JSON or YAML reader gave; dates become their texts again."""
+    return from_plain(_texts(document, 0), source)
+
+
+def _texts(value: object, depth: int) -> object:
+    if depth > _PLAIN_DEPTH:
+        return value  # the limit of trees refuses it
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {key: _texts(inner, depth + 1) for key, inner in value.items()}
+    return [_texts(inner, depth + 1) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def dump(document: Mapping[str, Any], *, as_yaml: bool) -> str:
+    """A document as text.
+
+    >>> print(dump({"age": {"min_value": 0}}, as_yaml=True), end="")
+    age:
+      min_value: 0
+    """
+    if as_yaml:
+        text: str = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=120)
+        return text
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_whole(text: str, path: Path) -> None:
+    """Write a file, whole or not at all."""
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=f".{path.name[:40]}.", delete=False
+        ) as file:
+            temporary = Path(file.name)
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        raise SchemaError(f"{path}: cannot be written ({error.strerror}). Nothing was changed") from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()

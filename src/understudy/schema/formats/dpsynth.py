@@ -1,0 +1,143 @@
+"""dpsynth domains: a YAML file with one attribute for each column, categorical, numerical, open-set or free text.
+
+https://github.com/google/dpsynth (dpsynth/domain.py describes the attributes).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from understudy.schema.formats.draft import Draft, Page, Words, columns_of, number, real
+from understudy.schema.tree import Entry, Node
+from understudy.schema.words import LEARN
+
+_CATEGORICAL = ("possible_values", "out_of_domain_index")
+_NUMERICAL = ("min_value", "max_value", "clip_to_range")
+_OPEN = ("default_value", "public_possible_values")
+_UNKNOWN = ("Unknown", "(unknown)", "<OOD>")
+_KINDS = {
+    "CategoricalAttribute": "categorical",
+    "NumericalAttribute": "numerical",
+    "OpenSetCategoricalAttribute": "open",
+    "FreeFormTextAttribute": "text",
+}
+
+
+def matches(root: Node) -> bool:
+    """Columns at the top, and at least one of them in dpsynth's words."""
+    entries = root.entries or ()
+    found = {key.key for entry in entries for key in entry.node.entries or ()}
+    kinds = {k.node.text for entry in entries for k in entry.node.entries or () if k.key == "type"}
+    return all(entry.node.entries is not None or entry.node.kind == "nothing" for entry in entries) and bool(
+        found & {*_CATEGORICAL, *_NUMERICAL, *_OPEN, "max_tokens"} or kinds & set(_KINDS)
+    )
+
+
+def read(node: Node, draft: Draft) -> None:
+    """Read the attributes."""
+    for entry in node.entries or ():
+        _column(entry, draft)
+
+
+def _column(entry: Entry, draft: Draft) -> None:
+    node = entry.node if entry.node.kind != "nothing" else Node(entry.line, entries=())
+    with Words(node, draft, f'column "{entry.key}": ', "it") as words:
+        named = words.text("type")
+        if named is not None and named not in _KINDS:
+            raise words.error("type", f"`type` must be one of {', '.join(_KINDS)}")
+        kind = _KINDS.get(named or "") or _guess(words)
+        note = words.text("description")
+        match kind:
+            case "categorical":
+                said = _categories(words)
+            case "numerical":
+                low, high = words.exact("min_value"), words.exact("max_value")
+                whole = words.choice("dtype", ("int", "float")) == "int"
+                said = {"type": "integer", "min": low, "max": high} if whole else real(words, low, high)
+                if words.flag("clip_to_range") is False:
+                    said["outside"] = "missing"
+                words.skip("interval_handling")  # how its own bins become numbers again
+            case "open":
+                said = {"type": "categorical", "values": LEARN, "other": words.text("default_value")}
+            case _:
+                said = {"type": "text"}
+        draft.column(entry.key, entry.line, **said, note=note)
+
+
+def _guess(words: Words) -> str:
+    if "possible_values" in words.entries:
+        return "categorical"
+    if "min_value" in words.entries or "max_value" in words.entries:
+        return "numerical"
+    return "text" if "max_tokens" in words.entries else "open"
+
+
+def _categories(words: Words) -> dict[str, Any]:
+    """Listed values; the one that stands for all others comes to be `other`, and a listed null is the missing cell."""
+    items = words.listed("possible_values")
+    values = [item.written for item in items if item.kind != "nothing"]
+    if any(item.items is not None or item.entries is not None for item in items):
+        raise words.error("possible_values", "`possible_values` must be a list of single values")
+    at = words.whole("out_of_domain_index")
+    if at is not None and not 0 <= at < len(items):
+        raise words.error("out_of_domain_index", "`out_of_domain_index` points beyond `possible_values`")
+    place = items[at or 0] if items else None
+    nullable = None if len(values) < len(items) else False
+    if place is None or place.kind == "nothing":
+        return {"type": "categorical", "values": values, "nullable": nullable}
+    values.remove(place.written)
+    if at is None:
+        words.note("values that are not listed go to the first one, so it becomes `other`")
+    return {"type": "categorical", "values": values, "other": place.written, "nullable": nullable}
+
+
+def write(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """A schema in dpsynth's words."""
+    file, pages = columns_of(plain, notes)
+    written: dict[str, Any] = {}
+    for name, kind, page in pages:
+        words = _written(kind, page)
+        if words is not None:
+            note = page.take("note")
+            written[name] = words if note is None else words | {"description": note}
+            page.close()
+    file.close()
+    return written
+
+
+def _written(kind: str, page: Page) -> dict[str, Any] | None:
+    match kind:
+        case "integer" | "real":
+            low, high = number(page.take("min")), number(page.take("max"))
+            if low is None or high is None:
+                page.note("it has no bounds, which a numerical attribute needs, so the column is left out")
+                return None
+            clip = page.take("outside") != "missing"
+            dtype = "int" if kind == "integer" else "float"
+            return {
+                "type": "NumericalAttribute", "min_value": low, "max_value": high, "clip_to_range": clip, "dtype": dtype,
+            }  # fmt: skip
+        case "categorical":
+            return _listed(page)
+        case "boolean":
+            page.note("a boolean becomes a list of two words, and missing cells go to the first of them")
+            page.take("nullable")
+            spelled = [str((page.take(side) or [side])[0]) for side in ("false", "true")]
+            return {"type": "CategoricalAttribute", "possible_values": spelled, "out_of_domain_index": 0}
+        case "text":
+            return {"type": "FreeFormTextAttribute"}
+    page.note(f"type {kind} cannot be said in this format, so the column is left out")
+    return None
+
+
+def _listed(page: Page) -> dict[str, Any]:
+    values, other = page.take("values"), page.take("other")
+    if values is None:
+        return {"type": "OpenSetCategoricalAttribute"} | ({} if other is None else {"default_value": other})
+    # The first of the list takes whatever is not in it: `other`, or a word for the missing cell.
+    if page.take("nullable") is not False:
+        word = other if other is not None else next(word for word in _UNKNOWN if word not in values)
+        page.note(f'missing cells have no place of their own, and go to "{word}"')
+        other = word
+    first = [other] if other is not None else []
+    return {"type": "CategoricalAttribute", "possible_values": [*first, *values], "out_of_domain_index": 0}

@@ -1,0 +1,191 @@
+"""Drafts: a schema on its way in from, or out to, another tool's words.
+
+Coming in, every key that a reader did not ask for is noted; going out, every word that a writer did not take is. So nothing is
+dropped in silence, by construction: a format need not list what it does not know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import TracebackType
+from typing import Any
+
+from understudy.errors import SchemaError
+from understudy.schema.declaration import guess_identifier
+from understudy.schema.reading import read_schema
+from understudy.schema.schema import Schema
+from understudy.schema.section import Section
+from understudy.schema.tree import Entry, Node, Source, from_plain
+from understudy.schema.words import LEARN, fraction_text, parse_fraction
+
+DECIMALS = 2
+"""Decimals of a number whose format does not say how many it has; more where its bounds have more."""
+
+
+class Words(Section):
+    """A mapping of another tool's file. What is never asked for is noted when it is closed."""
+
+    def __init__(self, node: Node, draft: Draft, where: str = "", what: str = "the file") -> None:
+        super().__init__(node, draft.source, where, what)
+        self.draft = draft
+        self._asked: set[str] = set()
+
+    def get(self, key: str) -> Node | None:
+        """What stands behind a key, which counts as read from now on."""
+        self._asked.add(key)
+        return super().get(key)
+
+    def skip(self, *keys: str) -> None:
+        """These keys say nothing that a schema needs."""
+        self._asked.update(keys)
+
+    def note(self, text: str) -> None:
+        """Something the owner should know about how this part was read."""
+        self.draft.note(f"{self.where}{text}")
+
+    def exact(self, key: str) -> str | None:
+        """A number, written as a schema file writes it."""
+        number = self.number(key)
+        return None if number is None else fraction_text(number)
+
+    def within(self, key: str, what: str | None = None) -> Words | None:
+        """A mapping inside this one."""
+        node = self.get(key)
+        return None if node is None else Words(node, self.draft, self.where, what or f"`{key}`")
+
+    def listed(self, key: str) -> tuple[Node, ...]:
+        """The items of a list; none where the key is missing."""
+        node = self.get(key)
+        if node is None:
+            return ()
+        if node.items is None:
+            raise self.error(key, f"`{key}` must be a list, not {node.kind}")
+        return node.items
+
+    def __enter__(self) -> Words:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            for entry in self.node.entries or ():
+                if entry.key not in self._asked and entry.node.kind != "nothing":
+                    self.note(f"`{entry.key}` has no counterpart and is left out")
+
+
+@dataclass
+class Draft:
+    """A schema file in the making."""
+
+    source: Source
+    columns: list[tuple[str, int | None, dict[str, Any]]] = field(default_factory=list)
+    unit: dict[str, Any] | None = None
+    rows: int | None = None
+    rules: list[Any] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        """Something the owner should know; each is said once, as one printable line."""
+        line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+        if line not in self.notes:
+            self.notes.append(line)
+
+    def column(self, name: str, line: int | None, **words: Any) -> None:
+        """Add a column; words that are None are left unsaid."""
+        self.columns.append((name, line, {key: value for key, value in words.items() if value is not None}))
+
+    def schema(self) -> Schema:
+        """What was drafted, checked as any schema file is; an error says the line of the column it is about."""
+        plain: dict[str, Any] = {"unit": self.unit, "rows": self.rows, "rules": self.rules or None}
+        entries = [
+            Entry(key, None, from_plain(value, self.source)) for key, value in plain.items() if value is not None
+        ]
+        columns = tuple(Entry(name, line, self._node(line, words)) for name, line, words in self.columns)
+        names = [entry.key for entry in columns]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise self.source.error(None, f'column "{twice}" stands twice. Names must differ')
+        entries.append(Entry("columns", None, Node(None, entries=columns)))
+        return read_schema(Node(None, entries=tuple(entries)), self.source)
+
+    def _node(self, line: int | None, words: dict[str, Any]) -> Node:
+        made = (Entry(key, line, from_plain(value, self.source)) for key, value in words.items())
+        return Node(line, entries=tuple(made))
+
+
+def open_labels(words: Words, name: str) -> dict[str, Any]:
+    """A column of texts of which no list is given: labels to be learned, unless its name says that it identifies people."""
+    if guess_identifier(name):
+        words.note(
+            "its name says that it identifies people, so it is left out of releases. Change `type` if it does not"
+        )
+        return {"type": "identifier"}
+    return {"type": "categorical", "values": LEARN}
+
+
+def real(words: Words, low: str | None, high: str | None, decimals: int | None = None) -> dict[str, Any]:
+    """A column of decimal numbers between bounds; where nobody says how many decimals it has, that is noted."""
+    if decimals is None:
+        found = [_decimals(text) for text in (low, high) if text is not None]
+        decimals = max([DECIMALS, *found])
+        words.note(
+            f"no number of decimals is stated, so it is read with {decimals}. Change `decimals` if it has others"
+        )
+    return {"type": "real", "decimals": decimals, "min": low, "max": high}
+
+
+def _decimals(text: str) -> int:
+    """Decimals that a bound has; a bound that no decimal spells has none that count."""
+    number = parse_fraction(text) or Fraction(0)
+    return next((d for d in range(19) if (number * 10**d).denominator == 1), 0)
+
+
+class Page:
+    """One mapping of a schema on its way out: words are taken from it, and those that stay are noted."""
+
+    def __init__(self, words: dict[str, Any], notes: list[str], where: str = "") -> None:
+        self.words = dict(words)
+        self.notes = notes
+        self.where = where
+
+    def take(self, key: str, default: Any = None) -> Any:
+        """A word, which the format can say; `learn` is said by silence."""
+        found = self.words.pop(key, default)
+        return default if isinstance(found, str) and found == LEARN else found
+
+    def note(self, text: str) -> None:
+        """Something that the format says otherwise."""
+        self.notes.append(f"{self.where}{text}")
+
+    def close(self) -> None:
+        """Note what was not taken."""
+        for key, word in self.words.items():
+            if word != LEARN:
+                self.note(f"`{key}` cannot be said in this format and is left out")
+
+
+def columns_of(plain: dict[str, Any], notes: list[str]) -> tuple[Page, list[tuple[str, str, Page]]]:
+    """A schema's plain data as pages to take words from: the file's, and each column's with its name and type."""
+    file = Page(plain, notes)
+    file.take("version")
+    pages = []
+    for words in file.take("columns"):
+        page = Page(words, notes, f'column "{words["name"]}": ')
+        pages.append((page.take("name"), page.words.pop("type"), page))
+    return file, pages
+
+
+def number(text: Any) -> int | float | None:
+    """A bound as JSON holds numbers.
+
+    >>> number("0.5"), number(3), number(None)
+    (0.5, 3, None)
+    """
+    if text is None:
+        return None
+    exact = parse_fraction(str(text))
+    if exact is None:
+        raise SchemaError("a bound is no number")
+    return int(exact) if exact.denominator == 1 else float(exact)

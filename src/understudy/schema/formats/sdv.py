@@ -1,0 +1,173 @@
+"""SDV metadata: a JSON file of tables with an `sdtype` for each column, versions V1, V2 and the single-table forms.
+
+https://docs.sdv.dev/sdv/concepts/metadata/metadata-json
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from understudy.schema.formats import moments
+from understudy.schema.formats.draft import Draft, Page, Words, columns_of, number, open_labels, real
+from understudy.schema.tree import Entry, Node
+from understudy.schema.words import LEARN
+
+_PATTERNS = {"date": "%Y-%m-%d", "datetime": "%Y-%m-%d %H:%M:%S", "time": "%H:%M:%S"}
+_SKIPPED = ("relationships", "METADATA_SPEC_VERSION")
+
+
+def matches(root: Node) -> bool:
+    """It says its version, or a column has an `sdtype`."""
+    keys = {entry.key for entry in root.entries or ()}
+    columns = (column for _, table in tables(root) for column in _columns(table))
+    return "METADATA_SPEC_VERSION" in keys or any(
+        any(entry.key == "sdtype" for entry in column.node.entries or ()) for column in columns
+    )
+
+
+def _columns(table: Node) -> tuple[Entry, ...]:
+    found = next((entry.node for entry in table.entries or () if entry.key == "columns"), None)
+    return (found.entries or ()) if found is not None else ()
+
+
+def tables(root: Node) -> list[tuple[str, Node]]:
+    """The tables of a file by name; a single-table file is its own table."""
+    inside = next((entry.node for entry in root.entries or () if entry.key == "tables"), None)
+    if inside is None or inside.entries is None:
+        return [("table", root)]
+    return [(entry.key, entry.node) for entry in inside.entries]
+
+
+def read(node: Node, draft: Draft) -> None:
+    """Read one table."""
+    with Words(node, draft, what="the table") as table:
+        table.skip("columns", *_SKIPPED)
+        keys = set(table.texts("primary_key") or ())
+        entity = table.text("sequence_key")
+        for entry in _columns(node):
+            _column(entry, draft, key=entry.key in keys or entry.key == entity)
+        if entity is not None:
+            table.note(
+                f'`sequence_key`: rows of one "{entity}" belong together. The guarantee protects single rows unless you add '
+                "`unit` with that id and `max_rows`"
+            )
+
+
+def _column(entry: Entry, draft: Draft, *, key: bool) -> None:
+    with Words(entry.node, draft, f'column "{entry.key}": ', "it") as words:
+        kind = words.text("sdtype")
+        if kind is None:
+            raise words.error(None, "it has no `sdtype`")
+        nullable = None if words.flag("range_is_nullable") is not False else False
+        match kind:
+            case "numerical":
+                said = _numerical(words)
+            case "datetime":
+                said = _datetime(words)
+            case "categorical" | "ordinal":
+                said = _categories(words, ordered=kind == "ordinal")
+            case "boolean":
+                said = {"type": "boolean"}
+            case "id":
+                said = {"type": "identifier"}
+            case _:
+                said = _personal(words, entry.key, kind)
+        if key and said["type"] != "identifier":
+            words.note("it is a key, so it is left out of releases")
+            said = {"type": "identifier"}
+        draft.column(entry.key, entry.line, **said, nullable=None if said["type"] == "identifier" else nullable)
+
+
+def _numerical(words: Words) -> dict[str, Any]:
+    low, high = words.exact("range_min"), words.exact("range_max")
+    decimals = words.whole("decimal_places")
+    form = words.text("computer_representation") or ""
+    if decimals == 0 or (decimals is None and form.lower().startswith(("int", "uint"))):
+        return {"type": "integer", "min": low, "max": high}
+    return real(words, low, high, decimals)
+
+
+def _datetime(words: Words) -> dict[str, Any]:
+    pattern = words.text("datetime_format")
+    kind = "datetime" if pattern is None else moments.kind_of(pattern)
+    if kind is None:
+        raise words.error("datetime_format", "`datetime_format` writes neither days nor hours")
+    moments.warn(words, pattern)
+    said: dict[str, Any] = {"type": kind}
+    if pattern is not None and kind != "date":
+        said["resolution"] = moments.resolution_of(pattern)
+    low, high = (moments.bound(words, key, kind, pattern) for key in ("range_min", "range_max"))
+    return said | {"min": low, "max": high}
+
+
+def _categories(words: Words, *, ordered: bool) -> dict[str, Any]:
+    values = words.texts("range_values")
+    many = words.flag("high_cardinality")
+    if values is not None and many:
+        raise words.error("high_cardinality", "`high_cardinality` contradicts `range_values`. Remove one of them")
+    if words.text("order_by") == "numerical_value":
+        ordered = True
+    order = words.texts("order")
+    listed = values if order is None else order
+    return {"type": "categorical", "values": LEARN if listed is None else list(listed), "ordered": ordered or None}
+
+
+def _personal(words: Words, name: str, kind: str) -> dict[str, Any]:
+    """A kind of column that means something about people (`email`), or `unknown`: left out unless it is said not to be personal."""
+    if words.flag("pii") is False:
+        return open_labels(words, name)
+    if kind == "unknown":
+        words.note("its `sdtype` is unknown, so it is left out of releases. State its `type` to release it")
+        return {"type": "text"}
+    words.note(f"sdtype {kind[:40]} counts as personal, so it is left out of releases")
+    return {"type": "identifier"}
+
+
+def write(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """A schema in SDV's words, version V2."""
+    file, pages = columns_of(plain, notes)
+    columns: dict[str, Any] = {}
+    for name, kind, page in pages:
+        columns[name] = _written(kind, page)
+        if page.take("nullable") is False:
+            columns[name]["range_is_nullable"] = False
+        page.close()
+    file.close()
+    return {"tables": {"table": {"columns": columns}}, "relationships": [], "METADATA_SPEC_VERSION": "V2"}
+
+
+def _written(kind: str, page: Page) -> dict[str, Any]:
+    match kind:
+        case "integer" | "real":
+            words: dict[str, Any] = {"sdtype": "numerical"}
+            places = 0 if kind == "integer" else page.take("decimals")
+            bounds = {"range_min": number(page.take("min")), "range_max": number(page.take("max"))}
+            page.take("bounds")
+            return words | {k: v for k, v in {**bounds, "decimal_places": places}.items() if v is not None}
+        case "date" | "datetime" | "time":
+            return _moment(kind, page)
+        case "categorical":
+            words = {"sdtype": "ordinal" if page.take("ordered") else "categorical"}
+            values = page.take("values")
+            return words if not values else words | {"range_values": values}
+        case "boolean":
+            return {"sdtype": "boolean"}
+        case "identifier":
+            return {"sdtype": "id"}
+        case "text":
+            return {"sdtype": "unknown", "pii": True}
+    page.note("its type is not stated, so it is unknown here too")
+    return {"sdtype": "unknown", "pii": False}
+
+
+def _moment(kind: str, page: Page) -> dict[str, Any]:
+    pattern = _PATTERNS[kind]
+    if page.words.get("resolution") == "1s":
+        page.take("resolution")
+    words: dict[str, Any] = {"sdtype": "datetime", "datetime_format": pattern}
+    for ours, theirs in (("min", "range_min"), ("max", "range_max")):
+        bound = page.take(ours)
+        if bound is not None:
+            words[theirs] = str(bound)[: len("2024-12-31 13:45:59")]
+    page.take("bounds")
+    return words

@@ -1,0 +1,40 @@
+"""`understudy schema convert`: other tools' descriptions in and out, and what was left out on stdout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.schema.formats.examples import NIST, SDV
+from understudy.schema import load_schema
+
+from .conftest import Shell
+
+
+def test_a_dictionary_becomes_a_schema(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "dictionary.json").write_text(NIST)
+    done = shell("schema", "convert", "dictionary.json", "-o", "people.yaml")
+    assert done.code == 0, done.err
+    assert 'column "CODE": no codes are listed' in done.out
+    assert load_schema(tmp_path / "people.yaml")["AGE"].max == 99  # type: ignore[attr-defined]
+
+
+def test_from_one_tool_to_another(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "metadata.json").write_text(SDV)
+    done = shell("schema", "convert", "metadata.json", "-o", "fields.json", "--to", "frictionless", "--json")
+    assert done.code == 0, done.err
+    assert (done.json["from"], done.json["to"], done.json["columns"]) == ("sdv", "frictionless", 9)
+    fields = {field["name"]: field for field in json.loads((tmp_path / "fields.json").read_text())["fields"]}
+    assert fields["sex"]["constraints"] == {"enum": ["F", "M", "X"]}
+    assert any("`decimals`" in note for note in done.json["notes"])
+
+
+def test_what_cannot_be_read_writes_nothing(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "odd.json").write_text('{"hello": 3}')
+    done = shell("schema", "convert", "odd.json", "-o", "out.yaml")
+    assert done.code == 1
+    assert done.err.startswith("understudy: odd.json: no known format")
+    assert shell("schema", "convert", "none.json", "-o", "out.yaml").code == 1
+    assert shell("schema", "convert", "odd.json", "-o", "odd.json").code == 1
+    assert shell("schema", "convert", "odd.json", "-o", "out.json", "--to", "excel").code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["odd.json"]

@@ -1,0 +1,218 @@
+"""What each tool's words come to mean, on files as their users write them."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from fractions import Fraction
+
+import pytest
+from tests.schema.formats.examples import CSVW, DPSYNTH, FRICTIONLESS, NIST, SDV, SDV_SINGLE, SMARTNOISE
+
+from understudy.errors import SchemaError
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Datetime,
+    Identifier,
+    Integer,
+    Outside,
+    Real,
+    Schema,
+    Text,
+    Undeclared,
+    Unit,
+)
+from understudy.schema.formats import read_format
+from understudy.schema.formats.document import parse_tree
+from understudy.schema.formats.draft import Draft
+from understudy.schema.formats.moments import kind_of, plain
+from understudy.schema.tree import Source
+
+
+def read(text: str) -> tuple[Schema, str]:
+    from understudy.schema.formats.catalogue import FORMATS, _chosen, detect
+
+    source = Source("m")
+    tree = parse_tree(text, source)
+    known = FORMATS[detect(tree) or ""]
+    draft = Draft(source)
+    known.read(_chosen(tree, source, known, None), draft)
+    return draft.schema(), "\n".join(draft.notes)
+
+
+def test_smartnoise() -> None:
+    schema, notes = read(SMARTNOISE)
+    assert schema.unit == Unit(id="patient", max_rows=5)
+    assert schema.rows is None
+    assert "`rows` is an estimate" in notes
+    assert schema["age"] == Integer(name="age", min=0, max=110, nullable=False)
+    assert schema["dose"] == Real(name="dose", min=Fraction(0), max=Fraction(501, 2))
+    assert schema["sex"] == Categorical(name="sex")
+    assert 'column "sex": `cardinality`' in notes
+    assert schema["smoker"] == Boolean(name="smoker")
+    assert schema["admitted"] == Datetime(name="admitted")
+    assert "`censor_dims`" in notes
+
+
+def test_smartnoise_protects_rows_where_it_is_told_to() -> None:
+    schema, notes = read(SMARTNOISE.replace("max_ids: 5", "row_privacy: true"))
+    assert schema.unit == Unit()
+    assert "the unit is the row" in notes
+    assert isinstance(schema["patient"], Identifier)
+
+
+def test_two_private_ids_are_refused() -> None:
+    with pytest.raises(SchemaError, match="two columns are marked `private_id`"):
+        read(SMARTNOISE.replace("sex: {type: string, cardinality: 3}", "sex: {type: string, private_id: true}"))
+
+
+def test_sdv() -> None:
+    schema, notes = read(SDV)
+    assert isinstance(schema["visit"], Identifier)
+    assert schema["age"] == Integer(name="age", min=0, max=110, nullable=False)
+    assert schema["dose"] == Real(name="dose", min=Fraction(0), max=Fraction(501, 2), step=Fraction(1, 100))
+    assert schema["sex"] == Categorical(name="sex", values=("F", "M", "X"))
+    assert schema["grade"] == Categorical(name="grade", values=("low", "mid", "high"), ordered=True)
+    assert schema["town"] == Categorical(name="town")
+    assert schema["admitted"] == Date(name="admitted", min=date(2015, 1, 1), max=date(2024, 12, 31))
+    assert 'column "admitted": its texts are written in a pattern of their own' in notes
+    assert isinstance(schema["mail"], Identifier)
+    assert 'column "visit": `regex_format`' in notes
+
+
+def test_sdv_of_one_table() -> None:
+    schema, notes = read(SDV_SINGLE)
+    assert schema["age"] == Integer(name="age")
+    assert schema["dose"] == Real(name="dose")
+    assert 'column "dose": no number of decimals is stated' in notes
+    assert schema["sex"] == Categorical(name="sex")
+
+
+def test_a_sequence_key_asks_for_a_unit() -> None:
+    document = json.loads(SDV_SINGLE) | {"sequence_key": "sex"}
+    found = read_format(document)
+    assert isinstance(found.schema["sex"], Identifier)
+    assert any("unless you add `unit`" in note for note in found.notes)
+
+
+def test_frictionless() -> None:
+    schema, notes = read(FRICTIONLESS)
+    assert isinstance(schema["visit"], Identifier)
+    assert schema["age"] == Integer(name="age", min=0, max=110, nullable=False, missing=("-7",))
+    assert schema["dose"] == Real(
+        name="dose", min=Fraction(0), max=Fraction(501, 2), missing=("-7",), note="mg per day"
+    )
+    assert schema["sex"] == Categorical(name="sex", values=("F", "M", "X"), missing=("-7",))
+    assert schema["grade"] == Categorical(name="grade", values=("1", "2"), ordered=True, missing=("-7",))
+    assert schema["smoker"] == Boolean(name="smoker", true=("ja",), false=("nein",), missing=("-7",))
+    assert schema["admitted"] == Date(name="admitted", min=date(2015, 1, 1), max=date(2024, 12, 31), missing=("-7",))
+    assert schema["town"] == Categorical(name="town", missing=("-7",))
+    assert "`pattern` has no counterpart" in notes
+    assert isinstance(schema["shape"], Text)
+
+
+def test_a_schema_alone_is_frictionless_too() -> None:
+    fields = json.loads(FRICTIONLESS)["resources"][0]["schema"]
+    assert list(read_format(fields).schema) == list(read(FRICTIONLESS)[0])
+    assert list(read_format({"name": "visits", "schema": fields}).schema) == list(read(FRICTIONLESS)[0])
+
+
+def test_csvw() -> None:
+    schema, notes = read(CSVW)
+    assert schema.unit == Unit(id="patient", max_rows=5)
+    assert schema.rows == 12000
+    assert schema["age"] == Integer(name="age", min=0, max=110, nullable=False)
+    assert schema["dose"] == Real(name="dose", min=Fraction(0), max=Fraction(501, 2))
+    assert schema["sex"] == Categorical(name="sex", values=("F", "M", "X"))
+    assert schema["town"] == Categorical(name="town", values=("Bern", "Thun"), other="other")
+    assert schema["blood"].constant
+    assert schema["pulse"] == Integer(name="pulse", min=40, max=199, bins=(40, 80, 200))
+    assert [str(rule) for rule in schema.rules] == ["town determines canton", "admitted <= discharged"]
+    assert "`nullableProportion` is a share of the rows" in notes
+
+
+def test_csvw_in_the_w3c_s_own_words() -> None:
+    found = read_format({
+        "@context": "http://www.w3.org/ns/csvw",
+        "url": "trees.csv",
+        "tableSchema": {
+            "columns": [
+                {"titles": "GID", "name": "GID", "datatype": "string"},
+                {"titles": ["Tree Species"], "name": "species", "datatype": "string"},
+                {"titles": "Trim Cycle", "name": "trim", "datatype": {"base": "boolean", "format": "Y|N"}, "null": ["", "?"]},
+                {"titles": "Inventory Date", "name": "date", "datatype": {"base": "date", "format": "M/d/yyyy"}},
+                {"name": "any", "datatype": "any"},
+            ],
+            "primaryKey": "GID",
+        },
+    })  # fmt: skip
+    assert isinstance(found.schema["GID"], Identifier)
+    assert found.schema["Tree Species"] == Categorical(name="Tree Species")
+    assert found.schema["Trim Cycle"] == Boolean(name="Trim Cycle", true=("Y",), false=("N",), missing=("?",))
+    assert isinstance(found.schema["any"], Undeclared)
+    assert any("format" in note for note in found.notes)
+
+
+def test_contributions_without_a_unit_are_refused() -> None:
+    document = json.loads(CSVW)
+    del document["privacyUnit"]
+    del document["tableSchema"]["columns"][0]["privacyId"]
+    with pytest.raises(SchemaError, match="`maxContributions` needs `privacyUnit`"):
+        read_format(document)
+
+
+def test_all_combinations_of_a_group_are_a_rule() -> None:
+    document = json.loads(CSVW)
+    keys = [{"town": {"partitionValue": "Bern"}, "sex": {"partitionValue": s}} for s in "FM"]
+    group = {"@type": "ColumnGroup", "columnsInGroup": ["town", "sex"], "keyValues": keys, "exhaustiveKeys": True}
+    found = read_format(document | {"additionalInformation": [group]})
+    assert str(found.schema.rules[-1]) == "only listed combinations of town, sex"
+    partial = read_format(document | {"additionalInformation": [group | {"exhaustiveKeys": False}]})
+    assert any("not a full list" in note for note in partial.notes)
+
+
+def test_dpsynth() -> None:
+    schema, _ = read(DPSYNTH)
+    assert schema["age"] == Integer(name="age", min=0, max=110)
+    assert schema["dose"] == Real(name="dose", min=Fraction(0), max=Fraction(1001, 4), outside=Outside.MISSING)
+    assert schema["sex"] == Categorical(name="sex", values=("F", "M"), other="other", nullable=False)
+    assert schema["smoker"] == Categorical(name="smoker", values=("yes", "no"))
+    assert schema["town"] == Categorical(name="town", other="elsewhere")
+    assert isinstance(schema["remarks"], Text)
+
+
+def test_nist() -> None:
+    schema, notes = read(NIST)
+    assert schema["AGE"] == Integer(name="AGE", min=0, max=99, note="Age")
+    assert schema["MARITAL"] == Categorical(name="MARITAL", values=("N", "1", "6"), note="Marital status")
+    assert schema["CHILDREN"] == Integer(name="CHILDREN", min=0, max=19, missing=("N",), note="Own children")
+    assert schema["RATIO"] == Integer(name="RATIO", min=0, max=501, missing=("N",), note="Income to poverty line")
+    density = schema["DENSITY"]
+    assert isinstance(density, Real)
+    assert (density.decimals, density.max) == (1, Fraction(528647, 10))
+    assert schema["CODE"] == Categorical(name="CODE", note="Industry")
+    assert schema["ODD"] == Integer(name="ODD", min=0, max=10, missing=("-7", "-8"), note="With codes far off")
+    assert 'column "CODE": no codes are listed' in notes
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "pattern", "found"),
+    [
+        ("31/12/2024", "date", "%d/%m/%Y", "2024-12-31"),
+        ("2024-12-31", "date", None, "2024-12-31"),
+        ("13h45", "time", "%Hh%M", "13:45:00"),
+        ("12/31/2024 1 PM", "datetime", "%m/%d/%Y %I %p", "2024-12-31 13:00:00"),
+        ("31/12/2024", "date", "%Y", None),
+        ("31/12/2024", "date", "%", None),
+        ("soon", "date", None, None),
+    ],
+)
+def test_moments_in_other_patterns(text: str, kind: str, pattern: str | None, found: str | None) -> None:
+    assert plain(text, kind, pattern) == found
+
+
+def test_patterns_without_days_or_hours_are_none() -> None:
+    assert kind_of("%%") is None
+    assert kind_of("") is None
