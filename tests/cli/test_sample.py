@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from .conftest import Shell, spent
@@ -66,3 +67,22 @@ def test_a_file_that_is_no_release(shell: Shell, people: Path, tmp_path: Path) -
     done = shell("sample", people, "-o", "x.csv")
     assert done.code == 1
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_parts_in_a_folder(shell: Shell, release: Path, tmp_path: Path) -> None:
+    done = shell("sample", release, "-n", 250, "--partition-rows", 100, "-o", "parts", "--json")
+    assert done.code == 0, done.err
+    assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == [
+        "part-00000.parquet",
+        "part-00001.parquet",
+        "part-00002.parquet",
+    ]
+    counted = duckdb.sql(f"SELECT count(*) FROM '{tmp_path}/parts/*.parquet'").fetchall()
+    assert counted == [(250,)]
+    again = shell("sample", release, "-n", 250, "--partition-rows", 100, "-o", "parts")
+    assert again.code == 1
+    assert "not an empty folder" in again.err
+    assert shell("sample", release, "--partition-rows", 0, "-o", "others").code == 2
+    assert not (tmp_path / "others").exists()
+    assert shell("sample", release, "--partition-rows", 10**9, "-o", "others").code == 1
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".partial")]

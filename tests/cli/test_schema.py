@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.schema.formats.examples import NIST, SDV
+
 from understudy.schema import load_schema
 
 from .conftest import Shell

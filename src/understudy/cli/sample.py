@@ -19,7 +19,18 @@ from understudy.cli.stop import Stopped, interrupted
     "-n", "--rows", type=click.IntRange(min=0), metavar="N", help="How many rows. Default: the release's own estimate."
 )
 @click.option(
-    "-o", "--output", type=options.FILE, required=True, metavar="OUT", help="A .csv or .parquet file to write."
+    "-o",
+    "--output",
+    type=options.FILE,
+    required=True,
+    metavar="OUT",
+    help="A .csv or .parquet file to write, or a folder for parts.",
+)
+@click.option(
+    "--partition-rows",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Write OUT as a folder of Parquet files with at most N rows each.",
 )
 @options.seed
 @click.option("--given", multiple=True, metavar="COLUMN=VALUE", help="Fix a column to a value; may be repeated.")
@@ -32,16 +43,21 @@ def sample(
     output: Path,
     seed: int | None,
     given: tuple[str, ...],
+    partition_rows: int | None,
     as_json: bool,
 ) -> None:
     """Write synthetic rows of RELEASE. Repeat it as often as you like: it reads no real row and spends nothing."""
     fixed = dict(_pair(text) for text in given)
-    check_outputs([output], inputs=[release], rows=output)
+    if partition_rows is None:
+        check_outputs([output], inputs=[release], rows=output)
     from understudy.releases.file import load
 
     try:
         loaded = load(release)
-        written = loaded.write(output, rows, seed=seed, given=fixed)
+        with screen.progress():
+            written = loaded.write(
+                output, rows, seed=seed, given=fixed, partition_rows=partition_rows, progress=screen.step
+            )
     except BaseException as error:
         if interrupted(error):
             raise Stopped(f"interrupted. {output} was not written; sampling spends nothing.") from None

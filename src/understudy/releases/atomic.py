@@ -26,6 +26,29 @@ def room_beside(target: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Where to write files so that a folder of them appears in one step, and only if nothing went wrong."""
+    target = Path(path).resolve()
+    try:
+        taken = target.exists() and (not target.is_dir() or any(target.iterdir()))
+    except OSError as error:
+        raise ReleaseError(f"{path}: {error.strerror or 'cannot be read'}. Nothing was written.") from None
+    if taken:
+        raise ReleaseError(f"{path}: is there already and not an empty folder. Name another. Nothing was written.")
+    with room_beside(target) as room:
+        draft = room / "draft"
+        try:
+            draft.mkdir()
+            yield draft
+            for part in draft.iterdir():
+                with part.open("rb") as file:
+                    os.fsync(file.fileno())
+            draft.replace(target)
+        except OSError as error:
+            raise ReleaseError(f"{path}: {error.strerror or 'cannot be written'}. Nothing was written.") from None
+
+
+@contextmanager
 def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Where to write a file so that it replaces `path` in one step, and only if nothing went wrong.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -31,7 +31,7 @@ from understudy.releases.frames import KINDS, default_kind, to_frame
 from understudy.releases.guarantee import Guarantee, Promise
 from understudy.releases.statement import Statement
 from understudy.releases.tables import as_frame, cells_in, tidy_tables
-from understudy.releases.writing import write_rows
+from understudy.releases.writing import write_parts, write_rows
 from understudy.schema import Lattice, Schema
 from understudy.schema.cell import plain
 from understudy.schema.spread import Spread
@@ -161,11 +161,20 @@ class Release:
         *,
         seed: int | None = None,
         given: Mapping[str, object] | None = None,
+        partition_rows: int | None = None,
+        progress: Callable[[str, float], None] | None = None,
     ) -> int:
-        """The same rows as `sample`, written to a CSV or Parquet file; how many they were."""
+        """The same rows as `sample`, written to a CSV or Parquet file; how many they were.
+
+        With `partition_rows`, a folder of Parquet files with at most that many rows each. Memory does not grow with `rows` either way.
+        """
+        if partition_rows is not None and not 1 <= partition_rows <= BATCH:
+            raise Refused(f"A part has between 1 and {BATCH:,} rows. Nothing was written.")
         rng = _generator(seed)
-        batches, pins, count = self._batches(rows, given or {}, rng)
-        write_rows(self.schema, batches, path, rng, pins=pins, spreads=self._spreads)
+        batches, pins, count = self._batches(rows, given or {}, rng, partition_rows)
+        writer = write_rows if partition_rows is None else write_parts
+        told = batches if progress is None else _told(batches, count, progress)
+        writer(self.schema, told, path, rng, pins=pins, spreads=self._spreads)
         return count
 
     @cached_property
@@ -183,27 +192,29 @@ class Release:
         return found
 
     def _batches(
-        self, rows: int | None, given: Mapping[str, object], rng: Generator
+        self, rows: int | None, given: Mapping[str, object], rng: Generator, most: int | None = None
     ) -> tuple[Iterator[Codes], dict[str, int] | None, int]:
         """Rows of codes in batches, the lattice points that given columns stay at (None: nothing is given), and how many rows."""
+        most = most or BATCH
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0):
             raise Refused("The number of rows is a whole number from 0 up. Nothing was sampled.")
         if self.microdata is not None:
             codes = self._subset(self.microdata, rows, given, rng)
-            return iter((codes,)), None, len(next(iter(codes.values())))
+            count = len(next(iter(codes.values())))
+            return _slices(codes, count, most), None, count
         model = self.model
         if model is None:
             raise Refused("This release holds tables, not a model, so it has no rows to give. Use tables() instead.")
         if not given:
             count = self.rows if rows is None else int(rows)
-            return (model.sample(size, rng) for size in _sizes(count)), None, count
+            return (model.sample(size, rng) for size in _sizes(count, most)), None, count
         if not isinstance(model, Conditional):
             raise Refused("This release's model cannot fix columns to values. Sample without `given` and select rows.")
         fixed, pins = _places(self.schema, given)
         count = self._expected(fixed) if rows is None else int(rows)
         partial = (
             {name: np.full(size, code, self.schema.codecs[name].dtype) for name, code in fixed.items()}
-            for size in _sizes(count)
+            for size in _sizes(count, most)
         )
         return (model.complete(one, rng) for one in partial), pins, count
 
@@ -288,9 +299,25 @@ class Release:
         return f"<table><caption>Understudy release</caption>{rows}</table>"
 
 
-def _sizes(rows: int) -> list[int]:
+def _sizes(rows: int, most: int) -> list[int]:
     """A number of rows in batches; each is sampled by rounding on its own."""
-    return [min(BATCH, rows - start) for start in range(0, max(rows, 1), BATCH)]
+    return [min(most, rows - start) for start in range(0, max(rows, 1), most)]
+
+
+def _slices(codes: Codes, rows: int, most: int) -> Iterator[Codes]:
+    """Fixed rows in batches."""
+    starts = range(0, max(rows, 1), most)
+    return ({name: array[start : start + most] for name, array in codes.items()} for start in starts)
+
+
+def _told(batches: Iterator[Codes], rows: int, progress: Callable[[str, float], None]) -> Iterator[Codes]:
+    """The same batches; how far it has come is told whenever the next one is asked for."""
+    done = 0
+    for batch in batches:
+        progress("writing", done / max(rows, 1))
+        yield batch
+        done += len(next(iter(batch.values())))
+    progress("writing", 1.0)
 
 
 def _generator(seed: int | None) -> Generator:

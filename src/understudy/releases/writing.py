@@ -20,7 +20,7 @@ import duckdb
 from numpy.random import Generator
 
 from understudy.errors import Refused, ReleaseError
-from understudy.releases.atomic import whole
+from understudy.releases.atomic import whole, whole_folder
 from understudy.releases.frames.cells import Batches, Cells, Pins, Spreads, as_text, decode, microseconds
 from understudy.releases.frames.duck import Session, as_it_was, decimal, typed
 from understudy.schema import Boolean, Categorical, Column, Datetime, Real, Schema
@@ -79,6 +79,35 @@ def write_rows(
             raise ReleaseError(f"{path}: could not be written ({reason}). Nothing was written.") from None
 
 
+def write_parts(
+    schema: Schema,
+    codes: Batches,
+    folder: str | os.PathLike[str],
+    rng: Generator,
+    *,
+    pins: Pins | None = None,
+    spreads: Spreads | None = None,
+) -> None:
+    """Write each batch of rows as a Parquet file of its own, in a folder that appears whole or not at all."""
+    if len({name.lower() for name in schema}) < len(schema):
+        raise Refused(
+            f"{folder}: two columns' names differ only in case. Write a .csv file instead. Nothing was written."
+        )
+    with whole_folder(folder) as draft:
+        try:
+            for i, columns in enumerate(decode(schema, codes, rng, pins, spreads)):
+                _write_part(columns, draft / f"part-{i:05d}.parquet")
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise ReleaseError(f"{folder}: could not be written ({reason}). Nothing was written.") from None
+
+
+def _write_part(columns: dict[str, Cells], path: Path) -> None:
+    session = Session()
+    query = session.query({name: as_it_was(session, cells) for name, cells in columns.items()})
+    _copy(session, query, path, "FORMAT parquet")
+
+
 def _write_csv(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
     part = draft.with_name("part")
     with draft.open("wb") as out:
@@ -97,14 +126,8 @@ def _write_csv(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
 def _write_parquet(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
     parts: list[str] = []
     for i, columns in enumerate(chunks):
-        session = Session()
         part = draft.with_name(f"part{i:06d}.parquet")
-        _copy(
-            session,
-            session.query({n: as_it_was(session, cells) for n, cells in columns.items()}),
-            part,
-            "FORMAT parquet",
-        )
+        _write_part(columns, part)
         parts.append(str(part))
     if len(parts) == 1:
         Path(parts[0]).replace(draft)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import duckdb
@@ -58,6 +59,8 @@ def frame(data: Any) -> Frame:
         return _pyarrow(data)
     if nw.dependencies.is_polars_lazyframe(data):
         raise TableError("a lazy frame holds no rows yet. Collect it first: frame.collect(). Nothing was read")
+    if hasattr(data, "__arrow_c_stream__"):
+        return _streamed(data)
     try:
         eager = nw.from_native(data, eager_only=True).to_pandas()
     except Exception:
@@ -68,6 +71,24 @@ def frame(data: Any) -> Frame:
             f"{kind} is no table. Give a path to a CSV or Parquet file, or a pandas, polars, pyarrow or DuckDB table. Nothing was read"
         )
     return _pandas(eager)
+
+
+def _streamed(data: Any) -> Frame:
+    """Anything else that gives an Arrow stream, read once: some give theirs only once, and a table is read several times."""
+    failed = False
+    try:
+        if find_spec("pyarrow") is not None:
+            return _pyarrow(import_module("pyarrow").table(data))
+        connection = duckdb.connect(":memory:")
+        connection.register("streamed", data)
+        connection.execute("CREATE TABLE held AS SELECT * FROM streamed")
+        return _relation(connection.table("held"))
+    except TableError:
+        raise
+    except Exception:  # its message may quote a cell
+        failed = True
+    assert failed
+    raise TableError(f"{type(data).__name__}: its Arrow stream cannot be read as a table. Nothing was read")
 
 
 def check_names(names: list[Any], where: str) -> tuple[str, ...]:
