@@ -7,7 +7,7 @@ WORKERS ?= 2
 FOLDER ?= demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format capture compare screenshots bench docs studio clean
+.PHONY: help demo test test-slow check format capture compare screenshots bench bench-peers docs studio clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -60,7 +60,10 @@ screenshots: $(VENV)/.browser ## Take the pictures of the studio and the report 
 	@$(BIN)/python scripts/screenshots.py docs/images
 
 bench: $(VENV)/.ready ## Run the benchmarks; they print ratios against peers and physical limits
-	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+	@for b in $(filter-out benchmarks/peers.py benchmarks/picture.py, $(wildcard benchmarks/*.py)); do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+bench-peers: $(VENV)/.ready ## Install the peers in environments of their own, and run them and ours on the same table
+	@$(BIN)/python benchmarks/peers.py --install $(OPTIONS)
 
 docs: $(VENV)/.ready ## Check every page: links resolve, snippets run
 	@$(BIN)/python -m pytest -q tests/test_docs.py
@@ -70,4 +73,4 @@ studio: $(VENV)/.ready ## The whole way in a browser, on the tables of FOLDER (d
 	@$(BIN)/understudy studio $(FOLDER)
 
 clean: ## Remove what the other verbs made
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-peers demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

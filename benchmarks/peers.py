@@ -1,0 +1,281 @@
+"""Understudy and its peers on the same rows, in one run, with the same scorer: error, time and memory, and their ratios.
+
+    make bench-peers                                                   installs the peers, then runs everything on a survey
+    python benchmarks/peers.py --data rows.csv --domain domain.json    codes 0 … size - 1, and {column: size}
+    python benchmarks/peers.py --epsilon 0.1 --epsilon 1 --peers mbi   a choice of budgets and peers
+    python benchmarks/peers.py --redraw                                the plot again, from the numbers there are
+
+Every peer has an environment of its own in .venv-peers, made by `--install` from what the package index carries; one that is not there is
+recorded as "not installed". Every job is a process of its own. Its seconds are those from codes in memory to synthetic codes in
+memory, imports and files not included; processor seconds and the peak of memory stand beside them, since wall time depends on what else
+the machine does. A job that ends in an error or runs into `--limit` seconds is recorded as that. δ = 1e-9, one row added or
+removed; settings are each peer's own defaults. The scorer is benchmarks/peers/score.py. Without `--data` the table is the survey `fair`
+of statsmodels on quantile bins: 6,366 rows, 9 columns. The synthesizer of ours is `adaptive`, unless `--ours` names others.
+
+A table per budget, then JSON and a plot in `--results` and `--plot`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.append(str(HERE / "peers"))
+
+from job import read, write  # noqa: E402
+from picture import Series, scatter  # noqa: E402
+from score import distances  # noqa: E402
+
+ENVIRONMENTS = ROOT / ".venv-peers"
+RESULTS, PLOT = HERE / "results" / "peers.json", ROOT / "docs" / "images" / "peers.svg"
+OURS = "understudy"
+DELTA = "1e-9"
+LIMIT = 600.0
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What to install, in order, and what to run."""
+
+    installs: tuple[tuple[str, ...], ...]
+    methods: tuple[str, ...]
+
+
+PEERS = {
+    "mbi": Peer((("mbi==2.0.0",),), ("mst", "aim")),
+    "dpmm": Peer((("dpmm==0.1.9",),), ("mst", "privbayes", "aim")),
+    # A build for processors alone comes first: the default one brings gigabytes for graphics cards.
+    "smartnoise": Peer((("torch==2.13.0+cpu",), ("smartnoise-synth==1.0.8", "torch==2.13.0+cpu")), ("mst", "mwem")),
+    "datasynthesizer": Peer((("DataSynthesizer==0.1.13", "numpy<2", "pandas<3"),), ("network",)),
+}
+
+
+def install(name: str) -> str:
+    """An environment with the peer in it, made once; empty, or why there is none."""
+    home = ENVIRONMENTS / name
+    done, failed = home / "ready", home / "failed"
+    if done.exists():
+        return ""
+    print(f"installing {name} …", flush=True)
+    subprocess.run([sys.executable, "-m", "venv", home], check=True)
+    for wanted in PEERS[name].installs:
+        command = [python(name), "-m", "pip", "install", "--quiet", "--prefer-binary", *wanted]
+        ran = subprocess.run(command, capture_output=True, text=True)
+        if ran.returncode:
+            said = [line for line in ran.stderr.splitlines() if line.startswith("ERROR")]
+            failed.write_text((said or ["pip failed"])[-1].removeprefix("ERROR: "))
+            return failed.read_text()
+    failed.unlink(missing_ok=True)
+    done.touch()
+    return ""
+
+
+def python(name: str) -> str:
+    """The interpreter that runs a peer; ours is this one."""
+    return sys.executable if name == OURS else str(ENVIRONMENTS / name / "bin" / "python")
+
+
+def missing(name: str) -> str:
+    """Why a peer cannot be run, if it cannot."""
+    if name == OURS or (ENVIRONMENTS / name / "ready").exists():
+        return ""
+    failed = ENVIRONMENTS / name / "failed"
+    return f"not installed: {failed.read_text() if failed.exists() else 'run make bench-peers'}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows that everybody gets, as files and in memory."""
+
+    title: str
+    data: Path
+    domain: Path
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many codes each column has."""
+        return json.loads(self.domain.read_text())
+
+
+def run(name: str, method: str, epsilon: str, table: Table, limit: float) -> dict[str, object]:
+    """One job in a process of its own: what it took and how far off it is, or what became of it."""
+    why = missing(name)
+    if why:
+        return {"state": why}
+    with tempfile.TemporaryDirectory() as folder:
+        out, report, log = Path(folder, "synthetic.csv"), Path(folder, "report.json"), Path(folder, "log")
+        command = [python(name), HERE / "peers" / f"with_{name}.py", method, table.data, table.domain]
+        start = time.perf_counter()
+        with log.open("w") as said:
+            child = subprocess.Popen(
+                [*map(str, command), epsilon, DELTA, str(out), str(report)],
+                stdout=said,
+                stderr=said,
+                cwd=folder,
+                start_new_session=True,
+            )
+            status, used = wait(child.pid, start + limit)
+        child.returncode = status  # it has been waited for
+        spent = {
+            "seconds": time.perf_counter() - start,
+            "busy": used.ru_utime + used.ru_stime,
+            "peak": used.ru_maxrss * 1024,
+        }
+        if spent["seconds"] >= limit:
+            return {"state": f"over {limit:.0f} s", **spent}
+        if not report.exists():
+            last = (log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
+            return {"state": f"died: {last[:100]}", **spent}
+        found = json.loads(report.read_text())
+        sizes = table.sizes
+        return {"state": "ran", **found, **distances(read(table.data, list(sizes)), read(out, list(sizes)), sizes)}
+
+
+def wait(pid: int, deadline: float) -> tuple[int, object]:
+    """The end of a process and what it used; at the deadline it is ended, with everything it started."""
+    while True:
+        ended, status, used = os.wait4(pid, os.WNOHANG)
+        if ended:
+            return status, used
+        if time.perf_counter() > deadline:
+            os.killpg(pid, signal.SIGKILL)
+            _, status, used = os.wait4(pid, 0)
+            return status, used
+        time.sleep(0.05)
+
+
+def compare(table: Table, options: argparse.Namespace) -> list[dict[str, object]]:
+    """Every budget, every peer; ours first, since the ratios are against it."""
+    jobs = [(OURS, method) for method in options.ours or ["adaptive"]]
+    jobs += [(name, method) for name in options.peers or PEERS for method in PEERS[name].methods]
+    jobs = [job for job in jobs if not options.only or f"{job[0]} {job[1]}" in options.only or job[0] == OURS]
+    results = []
+    for epsilon in options.epsilon or ["1"]:
+        print(f"\n{table.title}, ε = {epsilon}, δ = {DELTA}")
+        print(HEAD, flush=True)
+        first: dict[str, object] | None = None
+        for name, method in jobs:
+            found = run(name, method, epsilon, table, options.limit)
+            first = first or found
+            print(line(f"{name} {method}", found, first), flush=True)
+            results.append(
+                {"table": table.title, "epsilon": epsilon, "peer": name, "method": method, **found, **machine()}
+            )
+            keep(results, options.results)  # a long run that is cut off keeps what it has
+    return results
+
+
+def machine() -> dict[str, object]:
+    """When this was, on how many cores, and how much else was going on."""
+    return {"day": date.today().isoformat(), "cores": os.cpu_count(), "load": round(os.getloadavg()[1], 1)}
+
+
+def keep(results: list[dict[str, object]], path: Path) -> list[dict[str, object]]:
+    """Write results down beside those of other tables, budgets and peers that are there already."""
+
+    def key(found: dict[str, object]) -> tuple[object, ...]:
+        return tuple(found[k] for k in ("table", "epsilon", "peer", "method"))
+
+    known = json.loads(path.read_text())["results"] if path.exists() else []
+    fresh = {key(found) for found in results}
+    everything = [found for found in known if key(found) not in fresh] + results
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"delta": DELTA, "results": everything}, indent=1, ensure_ascii=False) + "\n")
+    return everything
+
+
+HEAD = (
+    f"{'':<24}{'columns':>8}{'pairs':>8}{'':>7}{'triples':>8}{'':>7}{'worst pair':>12}"
+    f"{'seconds':>10}{'':>8}{'processor':>11}{'':>8}{'MB':>7}{'':>7}"
+)
+
+
+def line(name: str, found: dict[str, object], ours: dict[str, object]) -> str:
+    """One row of the table; behind each number how many times ours it is."""
+    if found["state"] != "ran":
+        return f"{name:<24}{found['state']}"
+
+    def times(key: str) -> str:
+        return f"×{found[key] / ours[key]:.2g}" if ours["state"] == "ran" and found is not ours else ""
+
+    return (
+        f"{name:<24}{found['columns']:>8.4f}{found['pairs']:>8.4f}{times('pairs'):>7}{found['triples']:>8.4f}{times('triples'):>7}"
+        f"{found['worst']:>12.3f}{found['seconds']:>10.1f}{times('seconds'):>8}{found['busy']:>11.1f}{times('busy'):>8}"
+        f"{found['peak'] / 1e6:>7.0f}{times('peak'):>7}"
+    )
+
+
+def survey(folder: Path) -> Table:
+    """The table without `--data`: a survey that comes with statsmodels."""
+    from tables import statsmodels
+
+    rows = statsmodels("fair")
+    data, domain = folder / "fair.csv", folder / "fair.json"
+    write(data, rows.codes)
+    domain.write_text(json.dumps(rows.sizes))
+    return Table("fair", data, domain)
+
+
+def draw(results: list[dict[str, object]], plot: Path) -> None:
+    """Error against time, one panel for each budget of the table that was run last."""
+    title = results[-1]["table"]
+    panels: dict[str, list[Series]] = {}
+    for found in (r for r in results if r["table"] == title and r["state"] == "ran"):
+        mine = found["peer"] == OURS
+        name = f"{found['peer']} {found['method']}"
+        panels.setdefault(f"ε = {found['epsilon']}", []).append(
+            Series(name, [(found["busy"], found["triples"])], bold=mine)
+        )
+    rows = f"{title}: mean total variation distance of all triples against processor seconds, both logarithmic; lower left is better"
+    plot.parent.mkdir(parents=True, exist_ok=True)
+    plot.write_text(scatter(panels, title=rows, across="processor seconds", up="error of triples"))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="a CSV file of codes")
+    parser.add_argument("--domain", type=Path, help="a JSON file: the number of codes of each column")
+    parser.add_argument("--epsilon", action="append", help="this ε; may be repeated (default 1)")
+    parser.add_argument("--peers", action="append", choices=list(PEERS), help="this peer; may be repeated")
+    parser.add_argument("--only", action="append", metavar="'PEER METHOD'", help="this job of theirs; may be repeated")
+    parser.add_argument("--ours", action="append", help="this synthesizer of ours; may be repeated (default adaptive)")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds after which a job is ended")
+    parser.add_argument("--install", action="store_true", help="make the environments that are missing")
+    parser.add_argument("--redraw", action="store_true", help="only draw, from the numbers there are")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--plot", type=Path, default=PLOT)
+    options = parser.parse_args()
+    if options.redraw:
+        draw(json.loads(options.results.read_text())["results"], options.plot)
+        return 0
+    if (options.data is None) != (options.domain is None):
+        parser.error("--data and --domain go together")
+    for name in (options.peers or PEERS) if options.install else ():
+        why = install(name)
+        if why:
+            print(f"{name}: not installed: {why}")
+    with tempfile.TemporaryDirectory() as folder:
+        table = (
+            Table(options.data.stem, options.data.resolve(), options.domain.resolve())
+            if options.data
+            else survey(Path(folder))
+        )
+        results = compare(table, options)
+    draw(keep(results, options.results), options.plot)
+    print(f"\n{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}. Numbers: {options.results}, plot: {options.plot}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

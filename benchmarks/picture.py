@@ -1,0 +1,171 @@
+"""Small plots for the benchmarks, as SVG written by hand: nothing to load, nothing to run.
+
+Points or lines on logarithmic axes, one panel beside the other, every series named where it is drawn. Colours are Okabe and Ito's, and no
+series is told by colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import ceil, floor, log10
+
+INK, FAINT, OURS = "#222222", "#d9d9d9", "#D55E00"
+COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+WIDE, HIGH, LEFT, TOP, GAP, BELOW = 300, 260, 64, 62, 100, 52
+LETTER, LINE = 6.1, 13
+"""Roughly the width and height of a label's letters."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """A name and its points; several points are joined. A bold one is ours."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    bold: bool = False
+    colour: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A logarithmic axis from one power of ten (or a third of one) to another."""
+
+    low: float
+    high: float
+    start: float
+    length: float
+
+    @classmethod
+    def of(cls, values: Sequence[float], start: float, length: float) -> Axis:
+        """Wide enough for the values, to the next 1 or 3 on both sides."""
+        steps = [10**e * m for e in range(floor(log10(min(values))) - 1, ceil(log10(max(values))) + 2) for m in (1, 3)]
+        low = max(s for s in steps if s <= min(values) * 0.95)
+        high = min(s for s in steps if s >= max(values) * 1.05)
+        return cls(low, high, start, length)
+
+    def at(self, value: float) -> float:
+        """Where a value lies."""
+        return self.start + self.length * (log10(value) - log10(self.low)) / (log10(self.high) - log10(self.low))
+
+    @property
+    def ticks(self) -> list[float]:
+        """Powers of ten; threes as well where there are few of them."""
+        powers = range(floor(log10(self.low)) - 1, ceil(log10(self.high)) + 1)
+        found = [10.0**e for e in powers if self.low * 0.999 <= 10.0**e <= self.high * 1.001]
+        threes = [3 * 10.0**e for e in powers if self.low * 0.999 <= 3 * 10.0**e <= self.high * 1.001]
+        return found if len(found) > 2 else sorted(found + threes)
+
+
+def scatter(
+    panels: Mapping[str, Sequence[Series]], *, title: str, across: str | Sequence[str], up: str | Sequence[str]
+) -> str:
+    """Panels side by side, each with axes of its own across; those whose label is the same share the axis up."""
+    width = LEFT + len(panels) * (WIDE + GAP) + 20
+    height = TOP + HIGH + BELOW
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'font-family="system-ui, sans-serif" font-size="12" fill="{INK}" role="img" aria-labelledby="what">',
+        f'<title id="what">{escape(title)}</title>',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        _text(10, 22, title, size=13, weight=600),
+    ]
+    acrosses = [across] * len(panels) if isinstance(across, str) else list(across)
+    ups = [up] * len(panels) if isinstance(up, str) else list(up)
+    for i, (name, series) in enumerate(panels.items()):
+        alike = [s for (_, some), label in zip(panels.items(), ups, strict=True) if label == ups[i] for s in some]
+        x = LEFT + i * (WIDE + GAP)
+        h = Axis.of([p[0] for s in series for p in s.points], x, WIDE)
+        v = Axis.of([p[1] for s in alike for p in s.points], TOP + HIGH, -HIGH)
+        parts += _frame(h, v, name, acrosses[i], ups[i]) + _drawn(series, h, v)
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _frame(h: Axis, v: Axis, name: str, across: str, up: str) -> list[str]:
+    bottom, right = v.start, h.start + h.length
+    parts = [_text(h.start + h.length / 2, TOP - 12, name, anchor="middle", weight=600)]
+    for tick in h.ticks:
+        parts.append(_line(h.at(tick), TOP, h.at(tick), bottom))
+        parts.append(_text(h.at(tick), bottom + 16, _short(tick), anchor="middle"))
+    for tick in v.ticks:
+        parts.append(_line(h.start, v.at(tick), right, v.at(tick)))
+        parts.append(_text(h.start - 6, v.at(tick) + 4, _short(tick), anchor="end"))
+    parts.append(_text(h.start + h.length / 2, bottom + 36, across, anchor="middle"))
+    turned, middle = h.start - 46, TOP + HIGH / 2
+    parts.append(_text(turned, middle, up, anchor="middle", more=f'transform="rotate(-90 {turned:.1f} {middle:.1f})"'))
+    return parts
+
+
+def _drawn(series: Sequence[Series], h: Axis, v: Axis) -> list[str]:
+    """Marks and lines, then a label at the end of each, moved until it covers nothing that is there already."""
+    parts: list[str] = []
+    marks = [(h.at(x), v.at(y)) for s in series for x, y in s.points]
+    taken: list[tuple[float, float, float, float]] = [(x - 5, y - 5, x + 5, y + 5) for x, y in marks]
+    for i, s in enumerate(sorted(series, key=lambda s: not s.bold)):
+        colour = OURS if s.bold else COLOURS[i % len(COLOURS)]
+        # A name has one colour in all panels.
+        colour = s.colour or colour
+        points = [(h.at(x), v.at(y)) for x, y in s.points]
+        if len(points) > 1:
+            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+            parts.append(
+                f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{2.4 if s.bold else 1.6}"/>'
+            )
+        for x, y in points:
+            parts.append(
+                f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" transform="rotate(45 {x:.1f} {y:.1f})" fill="{colour}"/>'
+                if s.bold
+                else f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.2" fill="{colour}"/>'
+            )
+        x, y = points[-1]
+        long = LETTER * len(s.name) * (1.08 if s.bold else 1)
+        places = [
+            (x + side * 9 - (long if side < 0 else 0), y + 4 + down)
+            for down in (0, -12, 12, -22, 22, -34, 34, -46, 46)
+            for side in (1, -1)
+        ]
+        places = [p for p in places if p[0] >= h.start - 2 and p[0] + long <= h.start + h.length + GAP - 60] or places[
+            :1
+        ]
+        free = [
+            p for p in places if not any(_meet((p[0], p[1] - LINE + 3, p[0] + long, p[1] + 2), box) for box in taken)
+        ]
+        left, base = (free or places)[0]
+        taken.append((left, base - LINE + 3, left + long, base + 2))
+        parts.append(
+            _text(left, base, s.name, weight=700 if s.bold else 400, colour=colour if s.bold else INK, size=11)
+        )
+    return parts
+
+
+def _meet(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _short(value: float) -> str:
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
+def _line(x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{FAINT}"/>'
+
+
+def _text(
+    x: float,
+    y: float,
+    words: str,
+    *,
+    anchor: str = "start",
+    weight: int = 400,
+    size: int = 12,
+    colour: str = INK,
+    more: str = "",
+) -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}" font-size="{size}" fill="{colour}" {more}>'
+        f"{escape(words)}</text>"
+    )
