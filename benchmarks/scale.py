@@ -11,9 +11,10 @@ Each point is a process of its own on a file made for it in a temporary folder: 
 point: seconds spent reading and counting rows (`scan`), those from the last of it to the model (`after`), the whole, processor seconds, the
 peak of memory when the model is there, and rows per second sampled from it, as codes and as a frame. ε = 1, δ = 1e-9.
 
-For the rows, another process lets DuckDB count the same marginals from the same file, by one GROUP BY for each and by one query with all of
-them as grouping sets; the faster one counts, and the ratio of our whole run to it is printed. The last line says whether the promise
-was kept at the largest number of rows: below 3 GB, 500,000 rows sampled a second and, from ten million on, at most twice DuckDB's time.
+For the rows, another process lets DuckDB count the same marginals from the same file, by one GROUP BY for each and, for files below 50 MB,
+by one query with all of them as grouping sets; the faster one counts, and the ratio of our whole run to it is printed. The last line
+says whether the promise was kept at the largest number of rows: below 3 GB, 500,000 rows sampled in a processor second and, from ten
+million rows on, at most twice DuckDB's time.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ COLOURS = {"mst": "#0072B2"}
 
 HIDDEN = 64
 MOST_MEMORY, MOST_RATIO, LEAST_RATE, LARGE = 3e9, 2.0, 500_000, 10**7
+LARGE_FILE = 50_000_000
 PATIENCE = 1800.0
 """Seconds after which a point is given up."""
 
@@ -77,7 +79,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.cliques: dict[tuple[str, ...], None] = {}
-        self.scan, self.last, self._depth = 0.0, 0.0, 0
+        self.scan, self.last, self.busy, self._depth = 0.0, 0.0, 0.0, 0
         for name in ("rows", "encode", "counts", "sparse_counts"):
             setattr(Table, name, self._timed(getattr(Table, name), name == "counts"))
 
@@ -89,7 +91,7 @@ class Watch:
             try:
                 return method(table, *given, **named)
             finally:
-                self._depth, self.last = self._depth - 1, time.perf_counter()
+                self._depth, self.last, self.busy = self._depth - 1, time.perf_counter(), time.process_time()
                 self.scan += self.last - start if self._depth == 0 else 0.0
 
         return timed
@@ -114,15 +116,19 @@ def fit(path: str, sizes: list[int], name: str) -> Point:
     found: Point = {
         "scan": watch.scan,
         "after": done - watch.last,
+        "after busy": time.process_time() - watch.busy,
         "seconds": done - start,
         "busy": time.process_time() - busy,
         "peak": peak(),
         "cliques": [list(clique) for clique in watch.cliques if clique],
     }
     drawn = 1_000_000 if len(sizes) <= 20 else 200_000
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     release.model.sample(drawn, np.random.default_rng(0))
-    found["codes/s"] = drawn / (time.perf_counter() - start)
+    found["codes/s"], found["codes/busy s"] = (
+        drawn / (time.perf_counter() - start),
+        drawn / (time.process_time() - busy),
+    )
     start = time.perf_counter()
     release.sample(drawn)
     found["rows/s"] = drawn / (time.perf_counter() - start)
@@ -130,20 +136,20 @@ def fit(path: str, sizes: list[int], name: str) -> Point:
 
 
 def database(path: str, cliques: list[list[str]]) -> Point:
-    """The same marginals by DuckDB alone, the faster of two ways."""
+    """The same marginals by DuckDB alone, the faster of two ways; of a large file the one that is faster from a million rows on."""
     times = []
     sets = ", ".join(f"({', '.join(clique)})" for clique in cliques)
     every = ", ".join(dict.fromkeys(name for clique in cliques for name in clique))
-    for queries in (
-        [f"SELECT {', '.join(c)}, count(*) FROM '{path}' GROUP BY ALL" for c in cliques],
-        [f"SELECT {every}, count(*) FROM '{path}' GROUP BY GROUPING SETS ({sets})"],
-    ):
+    ways = [[f"SELECT {', '.join(c)}, count(*) FROM '{path}' GROUP BY ALL" for c in cliques]]
+    if Path(path).stat().st_size < LARGE_FILE:
+        ways.append([f"SELECT {every}, count(*) FROM '{path}' GROUP BY GROUPING SETS ({sets})"])
+    for queries in ways:
         connection = duckdb.connect(config={"memory_limit": "2GB", "preserve_insertion_order": False})
         start = time.perf_counter()
         for query in queries:
             connection.execute(query).fetchnumpy()
         times.append(time.perf_counter() - start)
-    return {"each": times[0], "sets": times[1], "duckdb": min(times), "duckdb peak": peak()}
+    return {"duckdb": min(times), "ways": times, "duckdb peak": peak()}
 
 
 def peak() -> int:
@@ -221,7 +227,7 @@ def promised(points: list[Point]) -> bool:
     if not ran:
         return True
     last = max(ran, key=lambda p: p["value"])  # type: ignore[arg-type, return-value]
-    fine = last["peak"] <= MOST_MEMORY and last["codes/s"] >= LEAST_RATE  # type: ignore[operator]
+    fine = last["peak"] <= MOST_MEMORY and last["codes/busy s"] >= LEAST_RATE  # type: ignore[operator]
     if last["value"] >= LARGE:  # type: ignore[operator]
         fine = fine and last["seconds"] <= MOST_RATIO * last["duckdb"]  # type: ignore[operator]
     return bool(fine)

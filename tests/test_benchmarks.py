@@ -1,0 +1,116 @@
+"""The parts of the benchmarks that numbers in documents rest on: the scorer, the budget that peers get, and how a job's end is recorded."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def _path(monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (BENCHMARKS, BENCHMARKS / "peers"):
+        monkeypatch.syspath_prepend(str(folder))
+
+
+def brute(real: dict[str, np.ndarray], fake: dict[str, np.ndarray], sizes: dict[str, int], order: int) -> list[float]:
+    """Distances by counting each cell by itself."""
+    found = []
+    for clique in combinations(sizes, order):
+        off = 0.0
+        for cell in product(*(range(sizes[n]) for n in clique)):
+            share = [
+                np.mean(np.all([t[n] == c for n, c in zip(clique, cell, strict=True)], axis=0)) for t in (real, fake)
+            ]
+            off += abs(share[0] - share[1]) / 2
+        found.append(off)
+    return found
+
+
+def test_the_scorer_agrees_with_counting_cell_by_cell() -> None:
+    from score import distances
+
+    rng, sizes = np.random.default_rng(3), {"a": 2, "b": 3, "c": 4, "d": 2}
+    real = {n: rng.integers(0, size, 40) for n, size in sizes.items()}
+    fake = {n: rng.integers(0, size, 55) for n, size in sizes.items()}
+    found = distances(real, fake, sizes)
+    for order, name in enumerate(("columns", "pairs", "triples"), 1):
+        assert found[name] == pytest.approx(np.mean(brute(real, fake, sizes, order)))
+    assert found["worst"] == pytest.approx(max(brute(real, fake, sizes, 2)))
+    assert set(distances(real, real, sizes).values()) == {0.0}
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-9), (10.0, 1e-6)])
+def test_peers_on_mbi_get_the_budget_that_the_conversion_allows(epsilon: float, delta: float) -> None:
+    """A peer that is given less than (ε, δ) allows would look worse than it is: the same ρ as in our own account."""
+    from job import Task
+
+    from understudy.accounting.budget import Budget
+    from understudy.accounting.cost import Currency
+    from understudy.accounting.filter import Filter
+
+    rho = Task({}, {}, epsilon, delta).rho
+    ours = float(Filter.of(Budget.of(str(epsilon), str(delta)), currency=Currency.ZCDP).total)
+    assert rho == pytest.approx(ours, rel=1e-3)
+
+
+def test_what_becomes_of_a_job_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import peers
+
+    data, domain = tmp_path / "rows.csv", tmp_path / "domain.json"
+    data.write_text("a,b\n" + "0,1\n1,0\n" * 50)
+    domain.write_text(json.dumps({"a": 2, "b": 2}))
+    table = peers.Table("small", data, domain)
+    ran = peers.run("understudy", "independent", "1", table, 60)
+    assert ran["state"] == "ran"
+    assert 0 <= ran["pairs"] <= 1
+    assert ran["seconds"] > 0
+    assert ran["peak"] > 1e6
+    assert peers.run("understudy", "nobody", "1", table, 60)["state"].startswith("died: KeyError")
+    assert peers.run("understudy", "independent", "1", table, 0.05)["state"] == "over 0 s"
+    monkeypatch.setattr(peers, "ENVIRONMENTS", tmp_path)
+    assert peers.run("mbi", "mst", "1", table, 60)["state"].startswith("not installed")
+
+
+def test_a_plot_names_every_series(tmp_path: Path) -> None:
+    from picture import Series, scatter
+
+    drawn = scatter(
+        {"ε < 1": [Series("ours & us", [(1, 0.1)], bold=True), Series("peer", [(10, 0.2), (100, 0.3)])]},
+        title="t",
+        across="x",
+        up="y",
+    )
+    for words in ("ours &amp; us", ">peer<", "ε &lt; 1", "<polyline"):
+        assert words in drawn
+
+
+def test_growth_is_measured_on_a_file_made_for_it(tmp_path: Path) -> None:
+    """One small point, through processes of its own, database included."""
+    results = tmp_path / "scale.json"
+    command = [
+        sys.executable,
+        BENCHMARKS / "scale.py",
+        "--rows",
+        "1e4",
+        "--only",
+        "mst",
+        "--results",
+        results,
+        "--plot",
+        tmp_path / "scale.svg",
+    ]
+    ran = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=BENCHMARKS)
+    assert ran.returncode == 0, ran.stderr
+    (point,) = json.loads(results.read_text())
+    assert point["state"] == "ran"
+    assert point["marginals"] == 120
+    assert point["scan"] < point["seconds"]
+    assert point["duckdb"] > 0
