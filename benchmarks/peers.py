@@ -3,7 +3,7 @@
     make bench-peers                                                   installs the peers, then runs everything on a survey
     python benchmarks/peers.py --data rows.csv --domain domain.json    codes 0 … size - 1, and {column: size}
     python benchmarks/peers.py --epsilon 0.1 --epsilon 1 --peers mbi   a choice of budgets and peers
-    python benchmarks/peers.py --redraw                                the plot again, from the numbers there are
+    python benchmarks/peers.py --redraw                                the plot and the table of docs/benchmarks.md again
 
 Every peer has an environment of its own in .venv-peers, made by `--install` from what the package index carries; one that is not there is
 recorded as "not installed". Every job is a process of its own. Its seconds are those from codes in memory to synthetic codes in
@@ -34,6 +34,7 @@ ROOT = HERE.parent
 sys.path.append(str(HERE / "peers"))
 
 from job import read, write  # noqa: E402
+from page import circumstances, fill  # noqa: E402
 from picture import Series, scatter  # noqa: E402
 from score import distances  # noqa: E402
 
@@ -228,18 +229,41 @@ def survey(folder: Path) -> Table:
 
 
 def draw(results: list[dict[str, object]], plot: Path) -> None:
-    """Error against time, one panel for each budget of the table that was run last."""
-    title = results[-1]["table"]
+    """Error against time, one panel for each table and budget."""
     panels: dict[str, list[Series]] = {}
-    for found in (r for r in results if r["table"] == title and r["state"] == "ran"):
-        mine = found["peer"] == OURS
-        name = f"{found['peer']} {found['method']}"
-        panels.setdefault(f"ε = {found['epsilon']}", []).append(
-            Series(name, [(found["busy"], found["triples"])], bold=mine)
+    for found in (r for r in results if r["state"] == "ran"):
+        series = Series(
+            f"{found['peer']} {found['method']}", [(found["busy"], found["triples"])], bold=found["peer"] == OURS
         )
-    rows = f"{title}: mean total variation distance of all triples against processor seconds, both logarithmic; lower left is better"
+        panels.setdefault(f"{found['table']}, ε = {found['epsilon']}", []).append(series)
     plot.parent.mkdir(parents=True, exist_ok=True)
-    plot.write_text(scatter(panels, title=rows, across="processor seconds", up="error of triples"))
+    words = {"across": "processor seconds", "up": "distance of triples"}
+    plot.write_text(scatter(panels, title="Error against time: lower left is better", **words))
+
+
+def publish(results: list[dict[str, object]]) -> None:
+    """The table of the documentation: every table and budget that was run, ours first."""
+    rows = []
+    for table, epsilon in dict.fromkeys((r["table"], r["epsilon"]) for r in results):
+        some = [r for r in results if (r["table"], r["epsilon"]) == (table, epsilon)]
+        some.sort(key=lambda r: (r["peer"] != OURS, r["state"] != "ran", r.get("triples", 0)))
+        ours = some[0]
+        for r in some:
+            start = [f"{table}, ε = {epsilon}", f"{r['peer']} {r['method']}"]
+            if r["state"] != "ran":
+                used = f" ({r['busy']:.0f} processor s)" if "busy" in r else ""
+                rows.append([*start, f"{r['state']}{used}", *[""] * 6])
+                continue
+            cells = [f"{r['columns']:.4f}", *(f"{r[k]:.4f}{times(r, ours, k)}" for k in ("pairs", "triples"))]
+            cells += [f"{r['worst']:.3f}", *(f"{r[k]:.1f}{times(r, ours, k)}" for k in ("seconds", "busy"))]
+            rows.append([*start, *cells, f"{r['peak'] / 1e6:.0f}{times(r, ours, 'peak')}"])
+    head = ["table", "", "columns", "pairs", "triples", "worst pair", "seconds", "processor", "MB"]
+    fill("peers", head, rows, circumstances(results))
+
+
+def times(found: dict[str, object], ours: dict[str, object], key: str) -> str:
+    """How many times ours, for a cell of the page."""
+    return f" (×{found[key] / ours[key]:.2g})" if ours["state"] == "ran" and found["peer"] != OURS else ""
 
 
 def main() -> int:
@@ -257,7 +281,9 @@ def main() -> int:
     parser.add_argument("--plot", type=Path, default=PLOT)
     options = parser.parse_args()
     if options.redraw:
-        draw(json.loads(options.results.read_text())["results"], options.plot)
+        known = json.loads(options.results.read_text())["results"]
+        draw(known, options.plot)
+        publish(known)
         return 0
     if (options.data is None) != (options.domain is None):
         parser.error("--data and --domain go together")

@@ -5,7 +5,7 @@
     python benchmarks/scale.py --columns 200           columns up to 200, and nothing else
     python benchmarks/scale.py --domain 10000          domain sizes up to 10,000, and nothing else
     python benchmarks/scale.py --only mst              another synthesizer; may be repeated
-    python benchmarks/scale.py --redraw                the plot again, from the numbers there are
+    python benchmarks/scale.py --redraw                the plot and the table of docs/benchmarks.md again
 
 Each point is a process of its own on a file made for it in a temporary folder: columns that depend on each other through a hidden one. Per
 point: seconds spent reading and counting rows (`scan`), those from the last of it to the model (`after`), the whole, processor seconds, the
@@ -33,6 +33,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+from page import circumstances, fill
 from picture import Series, scatter
 
 from understudy.schema import Integer, Schema
@@ -270,6 +271,23 @@ def draw(points: list[Point], plot: Path) -> None:
     )
 
 
+def publish(points: list[Point]) -> None:
+    """The table of the documentation."""
+    rows = []
+    for what in ("rows", "columns", "domain"):
+        for p in sorted((p for p in points if p["what"] == what), key=lambda p: (p["value"], p["synthesizer"])):  # type: ignore[arg-type, return-value]
+            start = [f"{what} {p['value']:,}", str(p["synthesizer"])]
+            if p["state"] != "ran":
+                rows.append([*start, str(p["state"]), *[""] * 8])
+                continue
+            cells = [f"{p[key]:.2f}" for key in ("scan", "after", "seconds", "busy")]
+            cells += [f"{p['peak'] / 1e6:.0f}", *(f"{p[key]:,.0f}" for key in ("codes/s", "rows/s"))]  # type: ignore[operator]
+            counted = [f"{p['duckdb']:.2f}", f"{p['seconds'] / p['duckdb']:.2f}"] if "duckdb" in p else ["", ""]  # type: ignore[operator]
+            rows.append([*start, *cells, *counted])
+    head = ["", "", "scan s", "after s", "whole s", "processor s", "peak MB", "codes/s", "rows/s", "DuckDB s", "ratio"]
+    fill("scale", head, rows, circumstances(points))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=float, help="up to so many rows")
@@ -287,7 +305,9 @@ def main() -> int:
         print(json.dumps({"fit": fit, "database": database}[job](*given)))
         return 0
     if options.redraw:
-        draw(json.loads(options.results.read_text()), options.plot)
+        known = json.loads(options.results.read_text())
+        draw(known, options.plot)
+        publish(known)
         return 0
     asked = (options.rows, options.columns, options.domain)
     most = asked if any(asked) else (10**6, 50, 1_000)
