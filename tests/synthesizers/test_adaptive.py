@@ -94,7 +94,7 @@ def test_hardly_any_rows(rows, open_curator):
 
 @pytest.mark.parametrize(
     "options",
-    [{"singles": Fraction(0)}, {"singles": Fraction(99, 100)}, {"selection": 0.1}, {"rounds": 0}, {"cells": 0}],
+    [{"singles": Fraction(0)}, {"singles": Fraction(99, 100)}, {"selection": 0.1}, {"largest": 0}, {"cells": 0}],
 )
 def test_options_that_cannot_work_are_refused(options):
     with pytest.raises(Refused, match="Nothing was spent"):

@@ -21,12 +21,12 @@ from understudy.measurements import Clique, Measurements
 from understudy.models.calibration import Calibration
 from understudy.models.consistency import project_simplex
 from understudy.models.direct import branches, direct_marginals, direct_potentials
-from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit, typical_noise
-from understudy.models.interactions import believed
+from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit
 from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.logspace import aligned
 from understudy.models.pooling import pool_total
 from understudy.models.residuals import Residuals
+from understudy.models.stepwise import stepwise
 from understudy.models.terms import Array, Question, Term, merged, singles, terms_of
 from understudy.models.tree import TreeModel, with_zeros
 from understudy.schema import Schema
@@ -76,8 +76,8 @@ def estimate(
     """The maximum-entropy model of some measurements.
 
     `cliques` fixes what the model ties together; without it, that is what was measured. `warm` is an earlier estimate from some of the
-    same measurements. `empirical` leans to independent columns instead of a tree, and on every marginal as strongly as its own noise and
-    the strength of its interaction suggest (models/interactions.py); `shrinkage` has no say then.
+    same measurements. `empirical` leans step by step to simpler models, on every marginal as strongly as its own noise and the strength of
+    its interaction suggest (models/stepwise.py); `shrinkage` has no say then.
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Currency, Law
@@ -97,28 +97,21 @@ def estimate(
     left_out = tuple(dict.fromkeys(term.clique for term in asked if not _held(term.clique, nodes)))
     terms = merged(part for term in asked for part in ([term] if _held(term.clique, nodes) else singles(term)))
     base = _base(schema, measurements, total, kept, terms, limit_cells)
-    start = {} if warm is None else warm.weights
+    warmth = {} if warm is None else warm.weights
+    shown = None if progress is None else _shown(progress)
+    every = list(dict.fromkeys([*base, *((name,) for name in schema), *(term.clique for term in terms)]))
+    tree = JunctionTree.of([*kept, *base, *((name,) for name in schema)], sizes)
+    oracle = Calibration(tree, every, sizes)
     if empirical and total > 0 and terms:
         pooled = Residuals.of(schema, measurements)
         columns = {name: _column(schema, pooled, name, total) for name in schema}
-        start = start or _beyond(base, terms, columns, total)
+        first = warmth or _beyond(base, terms, columns, total)
         base = _alone(schema, kept, columns, total, limit_cells)
-        leaning, mean = believed(terms, columns, total)
-        terms = tuple(leaning)
-        # The penalty of weight one, and a gap by comparison with the noise rather than with what is left of it.
-        shrinkage, tolerance = typical_noise(terms), tolerance * mean
-    every = list(dict.fromkeys([*base, *(term.clique for term in terms)]))
-    tree = JunctionTree.of([*kept, *base, *((name,) for name in schema)], sizes)
-    found = fit(
-        Calibration(tree, every, sizes),
-        terms,
-        total,
-        base=base,
-        warm=start,
-        shrinkage=shrinkage,
-        tolerance=tolerance,
-        progress=None if progress is None else _shown(progress),
-    )
+        found = stepwise(oracle, terms, columns, total, base=base, warm=first, tolerance=tolerance, progress=shown)
+    else:
+        found = fit(
+            oracle, terms, total, base=base, warm=warmth, shrinkage=shrinkage, tolerance=tolerance, progress=shown
+        )
     model = TreeModel.from_potentials(schema, total, *_folded(schema, found, kept), limit=max(tree.cells, limit_cells))
     if progress is not None:
         progress("fitting", 1.0)

@@ -73,14 +73,22 @@ def folded(expected: Array) -> tuple[Array, Array]:
 
 def believed(terms: Sequence[Term], columns: Mapping[str, Array], total: float) -> tuple[list[Term], float]:
     """The terms with variances for a fit with penalty N·KL around the product of columns, and the mean strength of their numbers."""
-    made, weight, cells = [], 0.0, 0
+    looks = []
     for term in terms:
+        expected = np.array(total)
+        for name in term.clique if _counts(term) and len(term.clique) > 1 else ():
+            expected = np.multiply.outer(expected, columns[name] / total)
+        looks.append((term, term.answer(expected) if expected.ndim else None))
+    return leaned(looks)
+
+
+def leaned(looks: Sequence[tuple[Term, Array | None]]) -> tuple[list[Term], float]:
+    """The same around any expected counts; a term without them is believed as a single column is."""
+    made, weight, cells = [], 0.0, 0
+    for term, expected in looks:
         factor = COLUMN
-        if len(term.clique) > 1:
-            expected = np.array(total)
-            for name in term.clique:
-                expected = np.multiply.outer(expected, columns[name] / total)
-            factor = strength(term.values, term.answer(expected), term.variance) if _counts(term) else COLUMN
+        if expected is not None and _counts(term):
+            factor = strength(term.values, expected, term.variance)
             factor = max(min(factor, MOST * math.sqrt(term.variance)), LEAST)
         made.append(Term(term.clique, term.maps, term.values, term.variance / factor))
         weight, cells = weight + factor * term.values.size, cells + term.values.size

@@ -1,13 +1,16 @@
 """Adaptive: what each marginal would gain is asked first, and the budget goes where it gains most.
 
-  1. One-way marginals (a fifth of the budget), and a model of independent columns.
-  2. How far is every pair of the workload from the model? A noisy L1 distance for each, all at once (a fiftieth; more for many pairs).
-  3. What would measuring gain? Distance and expected counts say how far counts lie from the model, and so what a measurement with a given
-     noise would gain (synthesizers/adaptive_gain.py). The budget is shared out so that the sum is largest. Pairs are taken, those that
-     gain most first, as long as one junction tree of at most `cells` cells holds them.
-  4. They are measured, and the model is fitted again. With several `rounds`, steps 2 and 3 are repeated against the better model; from the
-     second on, triples that the tree holds already are candidates too.
-  5. The model of maximum entropy, leaning towards independence where noise is all there is to see (models/interactions.py).
+  1. One-way marginals (a tenth of the budget), and a model of independent columns.
+  2. How far is every pair of the workload from the model? A noisy L1 distance for each, all at once. Distance and expected counts say how
+     far counts lie from the model, and so what a measurement with a given noise would gain (synthesizers/adaptive_gain.py). The best parts
+     of the budget are those that gain most in all.
+  3. Of these pairs, those that form a forest, the strongest, are measured with their parts, and the model is fitted again: it now explains
+     much of what other pairs have in common.
+  4. Distances and gains anew, against the better model. The pairs that gain most, as many as one junction tree of at most `cells` cells
+     holds, are measured, and single columns again where their own error is what matters. A part is kept back for triples if triples no
+     further from the model than chance takes them would be worth it.
+  5. With that part, the triples that gain most by their distance from the model.
+  6. The model of maximum entropy, leaning towards simpler ones where noise is all there is to see (models/interactions.py).
 
 The ideas it stands on: pair scores against paid one-ways and the split by size (Zhang et al., "PrivSyn", 2021); maximum entropy on a
 junction tree (McKenna, Sheldon, Miklau, "Graphical-model based estimation", 2019); choosing by what the model serves worst, and workload
@@ -23,9 +26,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -33,10 +35,11 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
-from understudy.models.estimation import LIMIT_CELLS, Estimate, estimate
+from understudy.models.estimation import LIMIT_CELLS, estimate
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
-from understudy.synthesizers.adaptive_gain import MEAN, Array, best_parts, gain_curve, pair_weights
+from understudy.synthesizers.adaptive_choice import LEAST, Prospects, fitting, settled, with_columns
+from understudy.synthesizers.adaptive_gain import MEAN, Array, pair_weights
 from understudy.synthesizers.aim import noise_power, one_ways, unit_noise
 from understudy.synthesizers.base import (
     LEFT_OUT,
@@ -49,16 +52,26 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
+from understudy.synthesizers.mst import spanning
 from understudy.synthesizers.sizes import Growth, column_sizes, rounded, spelled
-
-LEAST = 1e-4
-"""A marginal with a smaller part of the budget than this is not measured: what it gains is nothing, and the others can use it."""
 
 LOOSE, TIGHT = 0.1, 0.03
 """How far a fit goes between rounds and at the end: its gap as a share of the loss that noise alone leaves."""
 
-FULL = 60
-"""So many marginals refused one after the other, and the tree is taken to be full."""
+CHANCE = 1.5
+"""The strength that triples are assumed to have before their distances are known: a little more than chance."""
+
+WORTH = Fraction(1, 50)
+"""The part of what is left below which triples are not asked about."""
+
+REST = Fraction(1, 1000)
+"""What rounding of prices may leave of a budget."""
+
+TRIPLES = 400
+"""Triples that are asked about at most: each one more makes the distances of all of them noisier."""
+
+ACROSS = 200_000
+"""Cells of the largest model that triples are measured for: each makes every pass of a fit dearer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,101 +86,174 @@ class Adaptive(Synthesizer):
         cost="a noisy distance for each pair, and as many marginals as are worth their noise",
     )
 
-    singles: Fraction = option(Fraction(1, 5), "part of the budget for single columns")
-    selection: Fraction = option(Fraction(1, 50), "part of the budget for all noisy distances together")
-    rounds: int = option(1, "rounds in which distances are asked for and marginals measured")
+    singles: Fraction = option(Fraction(1, 10), "part of the budget for the first look at single columns")
+    selection: Fraction = option(Fraction(1, 100), "part of the budget for each round of noisy distances")
     cells: int = option(4_000_000, "cells of the largest model")
     largest: int = option(100_000, "cells of the largest marginal")
 
     def __post_init__(self) -> None:
         parts = (self.singles, self.selection)
-        if not all(isinstance(part, Fraction) and part > 0 for part in parts) or sum(parts) >= 1:
+        if not all(isinstance(part, Fraction) and part > 0 for part in parts) or self.singles + 3 * self.selection >= 1:
             raise Refused(
                 "adaptive: `singles` and `selection` are exact fractions above 0 that leave something. Nothing was spent"
             )
-        if min(self.rounds, self.cells, self.largest) < 1:
-            raise Refused("adaptive: `rounds`, `cells` and `largest` must be at least 1. Nothing was spent")
+        if min(self.cells, self.largest) < 1:
+            raise Refused("adaptive: `cells` and `largest` must be at least 1. Nothing was spent")
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
-        """One-ways, distances, and what gains most."""
+        """One-ways, distances, and what gains most, in three stages."""
         schema, power = curator.schema, noise_power(curator.currency)
         sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}
-        asked = dict(zip(workload.cliques, workload.weights, strict=True))
+        asked = {
+            _ordered(clique, sizes): weight for clique, weight in zip(workload.cliques, workload.weights, strict=True)
+        }
         weights = pair_weights(asked, list(sizes))
         pairs = [pair for pair in weights if _cells(pair, sizes) <= self.largest]
         progress("measuring", 0.0)
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
-        column = {name: 1e-9 + sum(w for c, w in asked.items() if name in c) for name in schema}
-        exponent = 1 / (1 + power)
-        split = rounded([(column[name] * schema.sizes((name,))[0]) ** exponent for (name,) in singles])
+        column = {name: sum(w for clique, w in asked.items() if name in clique) for name in schema}
+        split = rounded([(max(column[n], 1e-9) * schema.sizes((n,))[0]) ** (1 / (1 + power)) for (n,) in singles])
         if not pairs:
             return found + curator.measure(singles, share=1, weights=split)
         bought = curator.measure(singles, share=self.singles, weights=split)
-        found += bought
         # The deviation that the whole budget would buy for one marginal.
         unit = unit_noise(bought, self.singles, power) / (1 / math.sqrt(2) if power == 1 else MEAN)
-        state = estimate(schema, found, empirical=True, tolerance=LOOSE)
-        held: list[Clique] = []
-        left_out: list[Clique] = []
-        for turn in range(self.rounds):
-            candidates = pairs + ([] if not held else _inside(state.model, asked, sizes, self.largest))
-            expected = _expected(state.model, candidates)
-            candidates = list(expected)
-            distances = curator.errors(expected, share=self.selection / self.rounds)
-            progress("selecting", (turn + 1) / self.rounds)
-            share = curator.left / (self.rounds - turn)
-            noise = unit * float(share) ** -power
-            gains = {r: gain_curve(expected[r], float(distances[r]), noise, power) for r in candidates}
-            weigh = {r: weights[r] if len(r) == 2 else asked.get(r, 0.0) for r in candidates}
-            chosen, left_out = self._chosen(gains, weigh, sizes, held)
-            if not chosen:  # nothing is worth its noise: what is left sharpens the columns
-                return found + curator.measure(singles, share=curator.left, weights=split)
-            found += curator.measure(list(chosen), share=share, weights=rounded(list(chosen.values())))
-            held = list(dict.fromkeys([*held, *chosen]))
-            progress("measuring", float(1 - curator.left))
-            if turn < self.rounds - 1:
-                state = estimate(schema, found, empirical=True, warm=state, tolerance=LOOSE, limit_cells=self._limit)
+        run = _Run(curator, self, sizes, weights | asked, column, found + bought, unit, power, progress)
+        run.forest(pairs)
+        left_out = run.tree(pairs)
+        run.triples()
+        if curator.left > REST:  # what no triple was worth
+            run.found += curator.measure(singles, share=curator.left, weights=split)
         if left_out:
             progress(f"{LEFT_OUT}, beyond {self.cells:,} cells: {spelled(left_out)}", 0.0)
-        return found
+        return run.found
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002
         """The maximum-entropy model of everything measured, each marginal believed as far as it deserves."""
-        return self._fitted(schema, measurements).model
-
-    def _fitted(self, schema: Schema, measurements: Measurements) -> Estimate:
-        return estimate(schema, measurements, empirical=True, tolerance=TIGHT, limit_cells=self._limit)
+        return estimate(schema, measurements, empirical=True, tolerance=TIGHT, limit_cells=self.limit).model
 
     @property
-    def _limit(self) -> int:
+    def limit(self) -> int:
+        """Cells of the largest tree a fit works on."""
         return max(LIMIT_CELLS, 4 * self.cells)
 
-    def _chosen(
-        self,
-        gains: Mapping[Clique, Array],
-        weights: Mapping[Clique, float],
-        sizes: Mapping[str, int],
-        held: Sequence[Clique],
-    ) -> tuple[dict[Clique, float], list[Clique]]:
-        """What is measured with which part of the budget, and what would have been worth it but has no place in the tree."""
-        names = list(gains)
-        parts, worth = best_parts([gains[r] for r in names], [weights[r] for r in names])
-        wanted = [names[i] for i in np.argsort(-worth) if parts[i] > LEAST]
-        growth = Growth(sizes, held)
-        kept: list[Clique] = []
-        left: list[Clique] = []
-        refused = 0
-        for r in wanted:
-            fits = growth.holds(r) or (refused < FULL and growth.cells + growth.cost(r) <= self.cells)
-            refused = 0 if fits else refused + 1
-            (kept if fits else left).append(r)
-            if fits:
-                growth.add(r)
-        if not kept:
-            return {}, left
-        parts, _ = best_parts([gains[r] for r in kept], [weights[r] for r in kept])
-        return {r: float(part) for r, part in zip(kept, parts, strict=True) if part > LEAST}, left
+
+@dataclass(eq=False)
+class _Run:
+    """A run under way: what was found so far, and the model of it."""
+
+    curator: Curator
+    how: Adaptive
+    sizes: Mapping[str, int]
+    weights: Mapping[Clique, float]
+    columns: Mapping[str, float]
+    found: Measurements
+    unit: float
+    power: float
+    progress: Progress
+    held: list[Clique] = field(default_factory=list)
+    kept_back: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
+
+    def forest(self, pairs: Sequence[Clique]) -> None:
+        """The strongest pairs that form a forest, each with the part it would get if all pairs were measured now."""
+        prospects = self._prospects(pairs)
+        kept, _ = fitting(prospects, Growth(self.sizes), self.how.cells)
+        best = with_columns(prospects.only(kept), self.found, self.sizes, self.columns, *self._noise()).best()
+        order = sorted((r for r in kept if best[r][0] > LEAST), key=lambda r: -best[r][1] * self.weights[r])
+        edges = list(spanning(order))
+        if len(edges) < len(order):  # else the tree is all there is to measure, and the next stage does it
+            parts = {r: best[r][0] for r in edges}
+            self._measure(parts, _exact(sum(parts.values())) * self.curator.left)
+
+    def tree(self, pairs: Sequence[Clique]) -> list[Clique]:
+        """The pairs that gain most, and single columns; the pairs worth it that the tree has no room for are returned."""
+        prospects = self._prospects(pairs)
+        growth = Growth(self.sizes, self.held)
+        kept, left_out = fitting(prospects, growth, self.how.cells)
+        chosen = with_columns(prospects.only(kept), self.found, self.sizes, self.columns, *self._noise())
+        later = self._imagined(growth)
+        best = (chosen | later).best()
+        back = sum(best[r][0] for r in later.curves)
+        if back < WORTH:
+            best, back = chosen.best(), 0.0
+        self.kept_back = _exact(back) * self.curator.left
+        parts = {r: best[r][0] for r in chosen.curves if best[r][0] > LEAST}
+        if parts:
+            self._measure(parts, self.curator.left - self.kept_back)
+        return left_out
+
+    def triples(self) -> None:
+        """The triples that gain most, with what was kept back for them."""
+        if not self.kept_back or self.curator.left <= self.how.selection:
+            return
+        growth = Growth(self.sizes, self.held)
+        imagined = self._imagined(growth)
+        best = imagined.best()
+        some = sorted(best, key=lambda r: -best[r][1] * self.weights[r])[:TRIPLES]
+        prospects = self._prospects(some)
+        kept, _ = fitting(prospects, growth, self._small)
+        best = prospects.only(kept).best()
+        parts = {r: best[r][0] for r in kept if best[r][0] > LEAST}
+        if parts:
+            self._measure(parts, self.curator.left)
+
+    @property
+    def _small(self) -> int:
+        return min(ACROSS, self.how.cells)
+
+    def _noise(self) -> tuple[float, float]:
+        """The deviation that all that is left would buy for one marginal, and how noise falls with the part."""
+        return self.unit * float(self.curator.left) ** -self.power, self.power
+
+    def _prospects(self, cliques: Sequence[Clique]) -> Prospects:
+        """Ask how far these marginals are from the model."""
+        expected = _expected(self.state.model, cliques)
+        distances = self.curator.errors(expected, share=self.how.selection)
+        self.progress("selecting", float(1 - self.curator.left))
+        return Prospects.of(expected, settled(distances), self.weights, *self._noise())
+
+    def _imagined(self, growth: Growth) -> Prospects:
+        """Triples of the workload that a small tree has room for, as if as far from independence as chance takes them."""
+        candidates = [r for r in self.weights if len(r) == 3 and 0 < _cells(r, self.sizes) <= self.how.largest]
+        expected: dict[Clique, Array] = {}
+        if growth.cells <= self._small:
+            single = {name: self.state.model.marginal((name,)) for name in self.sizes}
+            total = max(self.state.model.total, 1e-9)
+            step = max(1, -(-len(candidates) // (2 * TRIPLES)))  # of very many, every few
+            for r in candidates[::step]:
+                if growth.cells + growth.cost(r) <= self._small:
+                    a, b, c = (single[name] / total for name in r)
+                    expected[r] = total * np.multiply.outer(np.multiply.outer(a, b), c)
+        far = {r: MEAN * math.sqrt(CHANCE) * float(np.sqrt(table).sum()) for r, table in expected.items()}
+        return Prospects.of(expected, far, self.weights, *self._noise())
+
+    def _measure(self, parts: Mapping[Clique, float], share: Fraction) -> None:
+        """Measure these, and fit the model again if anything is left to be asked."""
+        self.found += self.curator.measure(list(parts), share=share, weights=rounded(list(parts.values())))
+        self.held = list(dict.fromkeys([*self.held, *(r for r in parts if len(r) > 1)]))
+        self.progress("measuring", float(1 - self.curator.left))
+        if self.curator.left > REST:
+            self.state = estimate(
+                self.curator.schema,
+                self.found,
+                empirical=True,
+                warm=self.state,
+                tolerance=LOOSE,
+                limit_cells=self.how.limit,
+            )
+
+
+def _exact(part: float) -> Fraction:
+    return Fraction(part).limit_denominator(10_000)
+
+
+def _ordered(clique: Clique, sizes: Mapping[str, int]) -> Clique:
+    """The columns of a clique that vary, in the schema's order."""
+    return tuple(name for name in sizes if name in clique)
 
 
 def _cells(clique: Clique, sizes: Mapping[str, int]) -> int:
@@ -181,15 +267,3 @@ def _expected(model: TreeModel, cliques: Sequence[Clique]) -> dict[Clique, Array
     except Refused:
         tree = model.beliefs.tree
         return model.marginals([r for r in cliques if tree.home(r) is not None])
-
-
-def _inside(model: TreeModel, workload: Mapping[Clique, float], sizes: Mapping[str, int], largest: int) -> list[Clique]:
-    """Triples of the workload that the tree holds already."""
-    position = {name: i for i, name in enumerate(sizes)}
-    found = {
-        r
-        for node in model.beliefs.tree.nodes
-        for r in combinations(sorted((n for n in node if n in position), key=position.__getitem__), 3)
-        if r in workload and _cells(r, sizes) <= largest
-    }
-    return sorted(found)

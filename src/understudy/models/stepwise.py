@@ -1,0 +1,96 @@
+"""A model step by step from simple to rich, each step leaning to the one before as far as noise suggests.
+
+    1. independent columns, and the strongest pairs that form a forest, leaning to independence;
+    2. all other pairs, leaning to what the forest says of them;
+    3. larger marginals, leaning to what the pairs say of them.
+
+So a pair that a forest explains already has next to no strength of its own (models/interactions.py), and its noise is not believed; a
+triple is asked only for what its pairs do not say. In each step the answers of the steps before are replaced by what the model has made
+of them: they stay as they are, unless the new ones know better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from understudy.measurements import Clique
+from understudy.models.calibration import Calibration
+from understudy.models.direct import branches
+from understudy.models.entropy import Fit, Oracle, fit, typical_noise
+from understudy.models.interactions import believed, leaned
+from understudy.models.junction_tree import JunctionTree
+from understudy.models.terms import Array, Question, Term
+
+
+def stepwise(
+    oracle: Oracle,
+    terms: Sequence[Term],
+    columns: Mapping[str, Array],
+    total: float,
+    *,
+    base: Mapping[Clique, Array],
+    warm: Mapping[Question, Array],
+    tolerance: float,
+    progress: Callable[[int, float], None] | None = None,
+) -> Fit:
+    """Fit the terms in steps around independent `columns`, whose logarithms the `base` holds."""
+    first, *later = steps(terms, columns, total)
+    held, mean = believed(first, columns, total)
+    # The penalty has weight one; a gap is judged by the noise as it is, not by what is left of it.
+    goal = tolerance * mean
+    small = oracle if not later else _oracle([*base, *(t.clique for t in held)], columns)
+    found = fit(
+        small, held, total, base=base, warm=warm, shrinkage=typical_noise(held), tolerance=goal, progress=progress
+    )
+    for step in later:
+        shares, _ = oracle.run(found.potentials)
+        kept = [Term(t.clique, t.maps, total * t.answer(shares[t.clique]), t.variance) for t in held]
+        new, mean = leaned([(t, total * t.answer(shares[t.clique])) for t in step])
+        held = [*kept, *new]
+        start = {t.question: warm[t.question] for t in step if t.question in warm}
+        more = fit(
+            oracle,
+            held,
+            total,
+            base=found.potentials,
+            warm=start,
+            shrinkage=typical_noise(held),
+            tolerance=max(goal, tolerance * mean),
+            progress=progress,
+        )
+        weights = {**found.weights, **{t.question: more.weights[t.question] for t in step}}
+        found = Fit(more.potentials, weights, more.loss, more.gap, found.passes + more.passes)
+    return found
+
+
+def _oracle(cliques: Iterable[Clique], columns: Mapping[str, Array]) -> Calibration:
+    """A tree of its own for the first step: a forest needs few cells, however many the whole model has."""
+    sizes = {name: column.size for name, column in columns.items()}
+    every: list[Clique] = list(dict.fromkeys([*cliques, *((name,) for name in columns)]))
+    return Calibration(JunctionTree.of(every, sizes), every, sizes)
+
+
+def steps(terms: Sequence[Term], columns: Mapping[str, Array], total: float) -> list[list[Term]]:
+    """Columns and a forest of strong pairs; the other pairs; larger marginals. Steps without a term are left out.
+
+    >>> from understudy.measurements import Identity
+    >>> columns = {name: np.array([50.0, 50.0]) for name in "abc"}
+    >>> away = {("a", "b"): 20.0, ("b", "c"): 15.0, ("a", "c"): 6.0}
+    >>> pairs = [Term(p, (Identity(2),) * 2, 25 + x * np.array([[1.0, -1], [-1, 1]]), 1.0) for p, x in away.items()]
+    >>> [[t.clique for t in step] for step in steps(pairs, columns, 100.0)]
+    [[('a', 'b'), ('b', 'c')], [('a', 'c')]]
+    """
+    pairs = {term.clique: term for term in terms if len(term.clique) == 2 and term.plain}
+    apart: dict[Clique, float] = {}
+    for pair, term in pairs.items():
+        a, b = pair
+        expected = np.multiply.outer(columns[a], columns[b]) / total
+        noise = np.minimum(np.sqrt(term.variance), expected)
+        apart[pair] = float(np.abs(np.maximum(term.values, 0) - expected).sum() - noise.sum())
+    forest = branches(sorted(pairs, key=lambda pair: -apart[pair]))
+    simple = [t for t in terms if len(t.clique) < 2 or t.clique in forest]
+    rest = [t for t in terms if len(t.clique) == 2 and t.clique not in forest]
+    larger = [t for t in terms if len(t.clique) > 2]
+    return [simple, *(step for step in (rest, larger) if step)]

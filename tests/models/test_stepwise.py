@@ -1,0 +1,71 @@
+"""Steps from a simple model to a rich one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from understudy.measurements import Identity
+from understudy.models.calibration import Calibration
+from understudy.models.junction_tree import JunctionTree
+from understudy.models.stepwise import steps, stepwise
+from understudy.models.terms import Term
+
+SIZES = dict.fromkeys("abc", 4)
+COLUMNS = {name: np.full(4, 2500.0) for name in "abc"}
+N = 10_000.0
+
+
+def chained() -> np.ndarray:
+    """a and b, b and c are alike in seven rows of ten; a and c only through b."""
+    like = 0.7 * np.eye(4) + 0.3 / 4
+    return N / 4 * np.einsum("ab,bc->abc", like, like)
+
+
+def noisy(counts: np.ndarray, clique: tuple[str, ...], deviation: float, rng: np.random.Generator) -> Term:
+    rest = tuple(i for i, name in enumerate("abc") if name not in clique)
+    table = counts.sum(axis=rest)
+    return Term(clique, (Identity(4),) * len(clique), rng.normal(table, deviation), deviation**2)
+
+
+def fitted(terms: list[Term]) -> np.ndarray:
+    cliques = list(dict.fromkeys([*((n,) for n in SIZES), ("a", "b", "c"), *(t.clique for t in terms)]))
+    oracle = Calibration(JunctionTree.of(cliques, SIZES), cliques, SIZES)
+    base = {(name,): np.log(column / N) for name, column in COLUMNS.items()}
+    found = stepwise(oracle, terms, COLUMNS, N, base=base, warm={}, tolerance=1e-3)
+    return N * oracle.run(found.potentials)[0]["a", "b", "c"]
+
+
+def test_the_forest_comes_first():
+    terms = [
+        noisy(chained(), clique, 10.0, np.random.default_rng(0)) for clique in (("a", "c"), ("a", "b"), ("b", "c"))
+    ]
+    assert [[t.clique for t in step] for step in steps(terms, COLUMNS, N)] == [[("a", "b"), ("b", "c")], [("a", "c")]]
+
+
+def test_noise_on_what_the_forest_explains_is_not_believed():
+    """A very noisy look at a and c, which b explains, hardly moves the model; by itself it would be taken for strong."""
+    off = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        sharp = [noisy(chained(), clique, 10.0, rng) for clique in (("a", "b"), ("b", "c"))]
+        blurred = noisy(chained(), ("a", "c"), 150.0, rng)
+        truth = chained().sum(axis=1)
+        off.append(
+            [
+                np.abs(blurred.values - truth).sum(),
+                np.abs(fitted([*sharp, blurred]).sum(axis=1) - truth).sum(),
+                np.abs(fitted(sharp).sum(axis=1) - truth).sum(),
+            ]
+        )
+    raw, with_it, without = np.mean(off, axis=0)
+    assert with_it < 0.3 * raw
+    assert with_it < without + 0.2 * raw
+
+
+def test_a_triple_says_what_its_pairs_do_not():
+    parity = np.fromfunction(lambda a, b, c: (a + b + c) % 4 == 0, (4, 4, 4)) * (0.8 * N / 16) + 0.2 * N / 64
+    rng = np.random.default_rng(1)
+    pairs = [noisy(parity, clique, 10.0, rng) for clique in (("a", "b"), ("b", "c"), ("a", "c"))]
+    triple = noisy(parity, ("a", "b", "c"), 10.0, rng)
+    assert np.abs(fitted(pairs) - parity).sum() > 0.5 * N
+    assert np.abs(fitted([*pairs, triple]) - parity).sum() < 0.1 * N
