@@ -26,6 +26,10 @@ UNITS = {"MILLI": "m", "MICRO": "u", "NANO": "n"}
 WIDEST = 16
 """Bytes of the widest decimal that the database knows."""
 
+CELLS = 100_000_000
+CELLS_PER_BYTE = 1_000
+"""A file that states more than so many cells, and so many for each of its bytes, is no table but a way to keep a reader busy."""
+
 
 @dataclass(frozen=True)
 class Element:
@@ -90,6 +94,8 @@ class ParquetFiles:
         self._settled = False
         self._doing = f"reading {paths[0].name}"
         found = [_columns(engine, path, self._doing) for path in paths]
+        for path, columns in zip(paths, found, strict=True):
+            _refuse_bomb(engine, path, len(columns), self._doing)
         self.columns = [column[0] for column in found[0]]
         self._fragile = {i for i, column in enumerate(found[0]) if any(e.fragile for e in column)}
         for path, columns in zip(paths, found, strict=True):
@@ -171,6 +177,15 @@ def _columns(engine: Engine, path: Path, doing: str) -> list[list[Element]]:
             if left:
                 left[-1] -= 1
     return columns
+
+
+def _refuse_bomb(engine: Engine, path: Path, columns: int, doing: str) -> None:
+    """Refuse a small file that says it has very many rows, before any is read."""
+    query = f"SELECT num_rows FROM parquet_file_metadata({sql.text(sql.path(path))})"
+    rows = int(engine.run(query, doing=doing)[0][0])
+    cells = rows * columns
+    if rows < 0 or (cells > CELLS and cells > CELLS_PER_BYTE * path.stat().st_size):
+        raise TableError(f"{path.name}: states far more cells than its size can mean. Nothing was read")
 
 
 def _digits(kind: str) -> tuple[int, int]:

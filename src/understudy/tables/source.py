@@ -6,7 +6,7 @@ itself is public: its header and, for frames and Parquet, the types they declare
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -78,6 +78,19 @@ class Source:
         if self._parquet is not None:
             self._parquet.settle()
         return self._view
+
+    def check(self, names: Iterable[str]) -> None:
+        """Read these columns to the end once, so that a file that cannot be read is refused before anything is paid for."""
+        failed = ""
+        try:
+            relation = self.relation
+            if self._parquet is not None:
+                read = ", ".join(f"bit_xor(hash({self.stored(name).cell}))" for name in names)
+                self.engine.run(f"SELECT {read} FROM {relation}", doing="reading it to the end")
+        except TableError as error:
+            failed = str(error)
+        if failed:
+            raise TableError(f"{self.title}: is damaged, or not what its name says: {failed}. Nothing was spent")
 
     def _read_csv(self, how: Dialect) -> None:
         try:

@@ -47,7 +47,9 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
         if column.name not in source.names:
             needed = column.modelled or column.name == known.unit.id
             if needed:
-                raise TableError(f'column "{column.name}" is in the schema and not in the table. Nothing was spent')
+                raise TableError(
+                    f'{source.title}: column "{column.name}" is in the schema and not in the table. Nothing was spent'
+                )
     return replace(known, columns=tuple(_typed(column, source) for column in known.columns))
 
 

@@ -95,6 +95,7 @@ def synthesize(
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
+    source.check([*described, *([described.unit.id] if described.unit.id is not None else [])])
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
         if resume is None:
             run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)

@@ -1,0 +1,124 @@
+"""Opens damaged files one after the other, in a process of its own that may not run away, and prints one line for each.
+
+A case that computes for more than five seconds ends the process (a timer of the system, so that native code is ended too); one that
+takes more memory than it may ends in an error, or ends the process. Either way the one who waits sees which case it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import resource
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.damage import damage
+
+from understudy.cli.root import run
+from understudy.errors import SchemaError, UnderstudyError
+from understudy.schema import load_schema
+from understudy.schema.formats import load_format
+from understudy.tables import open_table
+
+SECONDS = 5.0
+SPACE = 8 << 30
+"""Addresses, most of which are never touched; what is touched is reported."""
+
+WHOLE_PATH = 500
+"""Every so many cases, the whole command runs on the file, ledger and all."""
+
+
+def opened(path: Path) -> str | None:
+    """Open and read every row of a table; what it was refused with."""
+    try:
+        with open_table(path) as source:
+            source.check(source.names)
+    except UnderstudyError as error:
+        return str(error)
+    return None
+
+
+def described(path: Path) -> str | None:
+    """Read a schema, ours and as anybody's."""
+    said = None
+    for read in (load_schema, load_format):
+        try:
+            read(path)
+        except SchemaError as error:
+            said = str(error)
+    return said
+
+
+def released(path: Path) -> str | None:
+    """Read a release and take a few rows of it."""
+    from understudy.releases.file import load
+
+    try:
+        load(path).sample(3, kind="numpy")
+    except UnderstudyError as error:
+        return str(error)
+    return None
+
+
+def commanded(path: Path) -> str | None:
+    """The whole way; nothing may be left behind by a command that failed."""
+    schema, out = path.with_name("s.yaml"), path.with_name("out.csv")
+    schema.write_text(damage.SCHEMA)
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        words = ["synthesize", path, "--schema", schema, "--epsilon", 1, "--synthesizer", "independent", "-o", out]
+        code = run([str(word) for word in words])
+    if code == 0:
+        return None
+    left = sorted(p.name for p in path.parent.iterdir())
+    assert left == sorted([path.name, "s.yaml"]), f"left behind: {left}"
+    text = said.getvalue()
+    assert "unexpected" not in text, text
+    return text.removesuffix("\n")
+
+
+def case(kind: str, number: int, folder: Path) -> dict[str, object]:
+    maker = {"csv": damage.csv, "parquet": damage.parquet_file, "schema": damage.schema_file}
+    name, data = maker[kind](number) if kind in maker else damage.release_file(number, str(folder))
+    path = folder / name
+    path.write_bytes(data)
+    reader = {"csv": opened, "parquet": opened, "schema": described, "release": released}[kind]
+    said = [reader(path)]
+    if kind in ("csv", "parquet") and number % WHOLE_PATH == 0:
+        said.append(commanded(path))
+    for text in filter(None, said):
+        assert "\n" not in text, "more than one line"
+        assert damage.CANARY not in text, "a cell's value"
+        assert path.name in text, f"no file in: {text}"
+    for left in folder.iterdir():
+        left.unlink()
+    return {"case": number, "refused": any(said)}
+
+
+def main(kind: str, first: int, last: int, step: int) -> None:
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
+    with tempfile.TemporaryDirectory() as room:
+        os.environ["TMPDIR"] = room
+        tempfile.tempdir = room
+        folder = Path(room, "case")
+        folder.mkdir()
+        os.chdir(folder)
+        for number in range(first, last, step):
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            try:
+                facts = case(kind, number, folder)
+            except BaseException as error:
+                facts = {"case": number, "wrong": f"{type(error).__name__}: {error}"[:500]}
+                for left in folder.iterdir():
+                    left.unlink()
+            print(damage.described(facts), flush=True)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    print(damage.described({"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:5]))
