@@ -28,6 +28,10 @@ FULL = 60
 """So many marginals refused one after the other, and the tree is taken to be full."""
 
 
+FORECASTS = 300
+"""Marginals whose place in the tree is looked for; after that many, only what it holds already is taken."""
+
+
 @dataclass(frozen=True, eq=False)
 class Prospects:
     """What measuring each marginal would gain, by its part of a budget; what it weighs, and how far it is off now."""
@@ -74,9 +78,11 @@ def fitting(prospects: Prospects, growth: Growth, cells: int) -> tuple[list[Cliq
     wanted = [r for r in best if best[r][0] > LEAST]
     kept: list[Clique] = []
     left: list[Clique] = []
-    refused = 0
+    refused, looked = 0, 0
     for r in sorted(wanted, key=lambda r: -best[r][1] * prospects.weights[r]):
-        fits = growth.holds(r) or (refused < FULL and growth.cells + growth.cost(r) <= cells)
+        held = growth.holds(r)
+        looked += not held
+        fits = held or (refused < FULL and looked <= FORECASTS and growth.cells + growth.cost(r) <= cells)
         refused = 0 if fits else refused + 1
         (kept if fits else left).append(r)
         if fits:
