@@ -258,7 +258,10 @@ def publish(results: list[dict[str, object]]) -> None:
             cells += [f"{r['worst']:.3f}", *(f"{r[k]:.1f}{times(r, ours, k)}" for k in ("seconds", "busy"))]
             rows.append([*start, *cells, f"{r['peak'] / 1e6:.0f}{times(r, ours, 'peak')}"])
     head = ["table", "", "columns", "pairs", "triples", "worst pair", "seconds", "processor", "MB"]
-    fill("peers", head, rows, circumstances(results))
+    note = circumstances(results)
+    if any(str(r["state"]).startswith("over") and float(r["load"]) > 2 for r in results):
+        note += " A job given up there had only part of a core: its processor seconds say how much it got, and alone it may well finish."
+    fill("peers", head, rows, note)
 
 
 def times(found: dict[str, object], ours: dict[str, object], key: str) -> str:
