@@ -11,6 +11,7 @@ from scipy.stats import norm
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Currency
 from understudy.accounting.meaning import meaning
+from understudy.accounting.neighbours import Neighbours
 
 
 def test_no_budget_means_a_coin() -> None:
@@ -44,10 +45,23 @@ def test_delta_counts() -> None:
     assert meaning(Budget.of(1, "0.1")).found > 0.1
 
 
+def test_replace_is_about_what_an_entry_says_and_not_about_being_there() -> None:
+    said = meaning(Budget.of("0.5"), neighbours=Neighbours.REPLACE).lines()
+    assert not any("in the table" in line or "took part" in line for line in said)
+    assert "which of two things your entry says" in said[0]
+
+
+def test_a_delta_for_thresholds_is_added() -> None:
+    plain = meaning(Budget.of(1, "0.01"), currency=Currency.GDP, amount=Fraction(1, 100))
+    more = meaning(Budget.of(1, "0.01"), currency=Currency.GDP, amount=Fraction(1, 100), thresholds=Fraction(1, 1000))
+    assert more.right == pytest.approx(plain.right + 0.001)
+    assert more.found == pytest.approx(plain.found + 0.001)
+
+
 def test_words_and_picture() -> None:
     said = meaning(Budget.of("0.5", "1e-9"), currency=Currency.GDP, amount=Fraction(1, 100))
     assert "52 times in 100" in said.lines()[0]
-    assert "but for a chance of 1e-9" in said.lines()[2]
+    assert "give or take 1e-9" in said.lines()[2]
     assert said.to_svg().count("<circle") == 100
     assert said.to_svg().count("#d55e00") == 2
     assert said.bar(10) == "coin │··········│ certain"

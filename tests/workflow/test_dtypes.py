@@ -136,7 +136,13 @@ def test_pyarrow(missing, tmp_path):
     table = pa.table({f"{n} as {w}": arrow_column(n, w, missing) for n, words in ARROW.items() for w in words})
     sample = released(table, table.column_names, tmp_path).sample(200, seed=1)
     for name in table.column_names:
-        assert sample.schema.field(name).type == table.schema.field(name).type, name
+        # How many bits a dictionary counts with depends on its labels, so what comes back has a width of its own.
+        wanted = (
+            pa.dictionary(pa.int32(), pa.string(), ordered=True)
+            if "dictionary" in name
+            else table.schema.field(name).type
+        )
+        assert sample.schema.field(name).type == wanted, name
         assert values_of(sample.column(name).to_pylist()) >= values_of(table.column(name).to_pylist()), name
 
 
@@ -185,6 +191,8 @@ def test_pandas(missing, tmp_path):
     for name in frame.columns:
         if "category" in name or "ordered" in name:  # the schema lists the categories, and whether they have an order
             assert str(sample[name].dtype) == "category", name
+        elif name in MOVED:
+            assert str(sample[name].dtype) in MOVED[name], name
         else:
             assert sample[name].dtype == frame[name].dtype, name
         assert values_of(sample[name].tolist()) >= values_of(frame[name].tolist()), name
@@ -192,13 +200,33 @@ def test_pandas(missing, tmp_path):
     assert (list(word.categories), word.ordered) == (["low", "mid", "high"], True)
 
 
+MOVED = {
+    "whole as float64": {"int64", "Int64"},
+    "whole as object": {"int64", "Int64"},
+    "flag as object": {"bool", "boolean"},
+    "word as object": {"str"},
+}
+"""Types that pandas chooses by what the cells hold: a release that kept them would tell of a single one."""
+
+
+def test_no_cell_decides_the_type_that_comes_back(tmp_path):
+    """One empty or odd cell changes a pandas column's own type, and nothing of the release."""
+    schema = schema_for(["whole as x", "flag as x", "word as x", "part as x"])
+    rows = [(3, True, "low", 1), (5, False, "mid", 2)] * 30
+    for odd in ((None, None, None, None), ("x", "x", 7, None)):
+        frames = [pd.DataFrame(r, columns=list(schema)) for r in (rows, [*rows, odd])]
+        assert (frames[0].dtypes != frames[1].dtypes).any(), "the test has teeth"
+        found = [synthesize(f, schema, epsilon=5_000, ledger=tmp_path / "l").schema for f in frames]
+        assert [c.dtype for c in found[0].columns] == [c.dtype for c in found[1].columns]
+
+
 def test_numpys_own_types_hold_what_they_can(tmp_path):
-    """Where no cell is missing the type is the same; a declared domain without missing cells has none."""
+    """Where no cell is missing whole numbers and truth values are what they were, all in one width: a missing cell would change it."""
     frame = pd.DataFrame({f"{n} as {d}": pandas_column(n, d, 0) for n, dtypes in SOLID.items() for d in dtypes})
     schema = schema_for(frame.columns)
     whole = replace(schema, columns=tuple(replace(c, nullable=False) for c in schema.columns))
     sample = synthesize(frame, whole, epsilon=5_000, ledger=tmp_path / "l").sample(200, seed=1)
-    assert sample.dtypes.to_dict() == frame.dtypes.to_dict()
+    assert set(map(str, sample.dtypes)) == {"int64", "bool"}
 
 
 DUCKDB = {

@@ -1,7 +1,7 @@
 """What a budget means for one person, in plain words and odds.
 
 Somebody knows everything about the table but whether you are in it (or, for replace neighbours, what your row says), and sees the
-release. Two numbers say how much that helps, both exact for the guarantee as it stands:
+release. Two numbers say how much that helps:
 
     right   how often the best guess is right where both cases were equally likely: 1/2 without the release
     found   how many of those who are in the table a test finds that accuses 1 in 100 of those who are not
@@ -19,6 +19,7 @@ from fractions import Fraction
 
 from understudy.accounting.budget import Budget, spell
 from understudy.accounting.cost import Currency
+from understudy.accounting.neighbours import Neighbours
 
 ALARM = 0.01
 """Of those who are not in the table, how many the test may accuse."""
@@ -39,18 +40,25 @@ class Meaning:
     found: float
     odds: float
     budget: Budget
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     def lines(self) -> list[str]:
-        """Three sentences for the person who signs."""
+        """Three sentences for the person who signs. "You" are one unit of the guarantee: a row, or a person with all rows that count."""
         odds = (
             f"{self.odds:,.2f}" if self.odds < 100 else f"{self.odds:,.0f}" if self.odds < 1e9 else "a billion or more"
         )
-        but = "" if self.budget.delta == 0 else f", but for a chance of {spell(self.budget.delta)}"
+        but = "" if self.budget.delta == 0 else f", give or take {spell(self.budget.delta)}"
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            guess, present, absent, cause = "whether you are in the table", "are in it", "are not", "you took part"
+        else:
+            guess, present, absent = "which of two things your entry says", "gave the one", "gave the other"
+            cause = "your entry says one thing and not another"
         return [
-            "Whoever tries to tell whether you are in the table, knowing everything else, guesses right at most"
+            f"Whoever tries to tell {guess}, knowing everything else, guesses right at most"
             f" {_of_100(self.right)} times in 100; a coin does 50.",
-            f"A test that wrongly accuses 1 in 100 of those who are not in it finds at most {_of_100(self.found)} in 100 of those who are.",
-            f"Nothing that is released becomes more than {odds} times as likely, or as unlikely, because you took part{but}.",
+            f"A test that wrongly accuses 1 in 100 of those who {absent} finds at most {_of_100(self.found)} in 100 of those who"
+            f" {present}.",
+            f"No outcome's chance becomes more than {odds} times as large, or as small, because {cause}{but}.",
         ]
 
     def bar(self, width: int = 50) -> str:
@@ -71,7 +79,7 @@ class Meaning:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 290 138" role="img" aria-label="{words}" '
             'font-family="sans-serif" font-size="10" fill="#1f2933">'
-            '<text x="6" y="16">100 guesses whether one person is in the table</text>'
+            '<text x="6" y="16">100 guesses about one person</text>'
             f"{''.join(dots)}"
             f'<text x="6" y="116">grey: right by chance, 50</text>'
             f'<text x="6" y="130">orange: right through this release, at most {added}</text></svg>'
@@ -84,8 +92,15 @@ class Meaning:
         return {"right_guesses": self.right, "found_at_1_percent_false_alarms": self.found, "odds_factor": self.odds}
 
 
-def meaning(budget: Budget, *, currency: Currency = Currency.PURE, amount: Fraction = Fraction(0)) -> Meaning:
-    """What this budget means for one person; `amount` is what a GDP run adds up to (μ²).
+def meaning(
+    budget: Budget,
+    *,
+    currency: Currency = Currency.PURE,
+    amount: Fraction = Fraction(0),
+    thresholds: Fraction = Fraction(0),
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+) -> Meaning:
+    """What this budget means for one person; `amount` is what a GDP run adds up to (μ²), `thresholds` the δ set aside beside it.
 
     >>> f"{meaning(Budget.of(1, '1e-9'), currency=Currency.GDP, amount=Fraction(33114, 10**6)).right:.3f}"
     '0.536'
@@ -99,9 +114,9 @@ def meaning(budget: Budget, *, currency: Currency = Currency.PURE, amount: Fract
         from scipy.special import ndtr, ndtri
 
         mu = math.sqrt(float(amount))
-        right = min(right, float(ndtr(mu / 2)))
-        found = min(found, float(ndtr(ndtri(ALARM) + mu)))
-    return Meaning(right=right, found=found, odds=factor, budget=budget)
+        right = min(right, float(ndtr(mu / 2)) + float(thresholds))
+        found = min(found, float(ndtr(ndtri(ALARM) + mu)) + float(thresholds))
+    return Meaning(right=right, found=found, odds=factor, budget=budget, neighbours=neighbours)
 
 
 def _of_100(share: float) -> str:

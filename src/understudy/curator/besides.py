@@ -44,7 +44,7 @@ SIZES_SHARE = Fraction(1, 50)
 BROKEN_SHARE = Fraction(1, 100)
 """Part of a run that counts broken rows, where the schema asks for it."""
 
-WEEKDAYS_SHARE = Fraction(1, 100)
+WEEKDAY_SHARE, WEEKDAYS_SHARE = Fraction(1, 100), Fraction(1, 20)
 """Part of a run that counts the days of the week of one column, where the schema asks for it."""
 
 MAP_SHARE, MAPS_SHARE = Fraction(1, 20), Fraction(1, 5)

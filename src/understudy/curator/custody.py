@@ -92,8 +92,9 @@ class Custody:
             self.notes.append(f"that about {max(count, 0):,} rows break a rule (standard deviation {noise:.3g})")
         if besides.needs_sizes(self._schema):
             self._schema = besides.sizes(self._room, self._schema, amount=whole * besides.SIZES_SHARE)
-        for column in besides.open_weekdays(self._schema):
-            part = whole * besides.WEEKDAYS_SHARE
+        days = list(besides.open_weekdays(self._schema))
+        for column in days:
+            part = whole * min(besides.WEEKDAY_SHARE, besides.WEEKDAYS_SHARE / len(days))
             self._schema = besides.weekdays(self._room, self._schema, column, amount=part)
         maps = besides.open_maps(self._schema)
         for rule in maps:
@@ -188,7 +189,7 @@ class Custody:
         amount = share * self._handed
         if amount > self._room.till.left:
             raise BudgetExceeded(
-                f"A share of {share} was asked for and only {float(self.left):.3g} is left in this run. Nothing was spent"
+                f"A share of {share} was asked for and only {float(self.left):.3g} is left in this run. It was not answered"
             )
         return amount
 

@@ -85,7 +85,10 @@ class Guarantee:
         if self.kind is not Promise.PRIVATE or self.currency is None:
             return None
         budget = Budget(epsilon=self.epsilon, delta=self.delta)
-        return meaning(budget, currency=self.currency, amount=self.amount)
+        # What thresholds may have used of δ is not written down apart; all of it is the safe reading.
+        return meaning(
+            budget, currency=self.currency, amount=self.amount, thresholds=self.delta, neighbours=self.neighbours
+        )
 
     def details(self) -> tuple[str, ...]:
         """What the sentence leaves out, one line each."""

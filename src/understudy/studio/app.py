@@ -264,7 +264,7 @@ class Studio:
         """The run's files."""
         job, kind = self._job(request), request.path_params["kind"]
         if kind == "schema":
-            text = self.workspace.schema_text(job.table)
+            text = self.workspace.schema_text(job.table) if job.release is None else dump_schema(job.release.schema)
             return PlainTextResponse(text, headers={"Content-Disposition": 'attachment; filename="schema.yaml"'})
         if kind not in DOWNLOADS:
             return PlainTextResponse("There is no such file.", status_code=404)

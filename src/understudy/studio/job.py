@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from understudy.accounting.ledger import Ledger
 from understudy.errors import UnderstudyError
 from understudy.releases import Release
 from understudy.reports.evaluate import evaluate, publish
@@ -44,6 +45,7 @@ class Job:
     seed: int | None = None
     look: bool = True
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    run_id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: str = "waiting"
     stage: str = "waiting"
     done: float = 0.0
@@ -95,6 +97,7 @@ class Job:
                 synthesizer=make(self.synthesizer, **self.options),
                 ledger=self.ledger,
                 dataset=Path(self.table).stem,
+                run_id=self.run_id,
                 seed=self.seed,
                 progress=self._tell,
                 spending=self._spent,
@@ -109,9 +112,8 @@ class Job:
             self.state, self.stage, self.done = "done", "done", 1.0
         except Cancelled:
             self.state = "cancelled"
-            self.message = (
-                "Stopped. What the ledger had reserved for this run stays spent." if self.spent else "Stopped."
-            )
+            kept = f"The ledger had reserved ε = {self.epsilon} for this run, and that stays spent."
+            self.message = f"Stopped. {kept if self._reserved() else 'Nothing was spent.'}"
         except UnderstudyError as error:
             self.state, self.message = "failed", str(error)
         except Exception as error:
@@ -119,6 +121,13 @@ class Job:
             self.state, self.message = "failed", f"stopped by an unexpected {type(error).__name__}"
         finally:
             self.seconds = time.monotonic() - self.began
+
+    def _reserved(self) -> bool:
+        """Whether the ledger knows of this run: reserving comes before the first charge, and is what counts."""
+        if not self.ledger.exists():
+            return False
+        with Ledger.open(self.ledger) as book:
+            return any(entry.run == self.run_id for entry in book.entries())
 
     def _look(self, made: Release) -> None:
         """Compare with the real rows, for the custodian."""

@@ -249,6 +249,9 @@ def _readable(series: Any, pd: Any) -> Any:
         if not _all_text(series, pd):
             return pd.Series([_text(value) for value in series], dtype=object)
         texts = series.astype(object).where(series.notna(), None)
+        # An empty text is an empty cell on every way through here: else one odd cell, which sends all others the other way, would change
+        # which of them are alike.
+        texts = texts.where(texts != "", None)
         return texts if all(map(_sound, texts)) else texts.map(_text)
     return _moments(series, pd) if kind.kind == "M" and not _in_arrow(series, pd) else series
 

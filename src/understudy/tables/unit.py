@@ -52,7 +52,8 @@ def bound(
 
 def _spelled(stored: Stored, salt: str) -> str:
     """The length and the text of a cell, as parts to join; for what is nested, which has no reliable text, a salted fingerprint."""
-    text = f"CAST({stored.cell} AS VARCHAR)"
+    # What reads alike is spelled alike: an empty text is an empty cell, however a frame keeps it.
+    text = f"NULLIF(CAST({stored.cell} AS VARCHAR), '')"
     if stored.type in NESTED:
         text = f"CASE WHEN {stored.cell} IS NOT NULL THEN CAST(hash({sql.text(salt)}, {stored.cell}) AS VARCHAR) END"
     return f"COALESCE(strlen({text}), -1), ':', {text}"

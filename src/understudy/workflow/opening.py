@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 from understudy.accounting.cost import Currency
 from understudy.errors import Refused, SchemaError, TableError
-from understudy.schema import Column, Identifier, Schema, Undeclared, load_schema, schema_from_dict, schema_to_dict
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Column,
+    Identifier,
+    Integer,
+    Real,
+    Schema,
+    Undeclared,
+    load_schema,
+    schema_from_dict,
+    schema_to_dict,
+)
 from understudy.schema.declaration import guess_identifier
 from understudy.schema.declared import column_of_type
 from understudy.tables import Source, open_table
+
+_NUMPY = re.compile(r"(u?int|float)(8|16|32|64)")
+_INDICES = re.compile(r"indices=u?int(8|16|32|64)")
 
 LEAST_EPSILON = Fraction(1, 10**9)
 """Smallest ε of a pure run for each row of a unit: noise of scale 10⁹ where all of it goes into one answer, and scales end at 2⁵⁰."""
@@ -56,7 +72,35 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
 def _typed(column: Column, source: Source) -> Column:
     """A column with the type that the table itself states for it, so that it comes back in that type; a schema's own word stands."""
     stated = source.dtypes.get(column.name) or (source.types or {}).get(column.name)
-    return column if column.dtype is not None or stated is None else replace(column, dtype=stated)
+    return (
+        column
+        if column.dtype is not None or stated is None
+        else replace(column, dtype=steady(column, stated, source.kind))
+    )
+
+
+def steady(column: Column, stated: str, kind: str) -> str:
+    """A stated type without what one cell can change in it, so that it tells nothing of any row.
+
+    pandas keeps whole numbers as floats, and truth values as objects, once a single cell is empty; an Arrow dictionary counts with as
+    many bits as it has labels. What comes back instead depends on the synthetic rows alone. Where Python objects stay objects (decimals,
+    dates), the guarantee lists that as public.
+
+    >>> from understudy.schema import Integer
+    >>> age = Integer(name="age")
+    >>> steady(age, "float64", "pandas"), steady(age, "Int16", "pandas"), steady(age, "int8", "pandas"), steady(age, "int8", "pyarrow")
+    ('int64', 'Int16', 'int64', 'int8')
+    """
+    stated = _INDICES.sub("indices=int32", stated)
+    if kind != "pandas":
+        return stated
+    if isinstance(column, Boolean) and (_NUMPY.fullmatch(stated) or stated in ("bool", "object")):
+        return "bool"
+    if isinstance(column, Integer) and (_NUMPY.fullmatch(stated) or stated in ("bool", "object")):
+        return "int64"
+    if isinstance(column, Real) and (stated == "bool" or "int" in (_NUMPY.fullmatch(stated) or [""])[0]):
+        return "float64"
+    return "str" if isinstance(column, Categorical) and stated == "object" else stated
 
 
 def readable_again(schema: Schema) -> Schema:
@@ -85,7 +129,8 @@ def _undescribed(source: Source, name: str) -> Column:
     dtype = source.dtypes.get(name)
     if source.types is None:
         return Undeclared(name=name, dtype=dtype)
-    return column_of_type(name, source.types[name], dtype=dtype)
+    column = column_of_type(name, source.types[name])
+    return column if dtype is None else replace(column, dtype=steady(column, dtype, source.kind))
 
 
 def without_notes(schema: Schema) -> Schema:

@@ -66,6 +66,7 @@ class Plan:
     warnings: tuple[str, ...]
     rows: int | None
     forecast: Forecast | None
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     @property
     def cells(self) -> int:
@@ -75,7 +76,13 @@ class Plan:
     @property
     def meaning(self) -> Meaning:
         """What the budget means for one person."""
-        return meaning(self.budget, currency=self.currency, amount=self.amount)
+        return meaning(
+            self.budget,
+            currency=self.currency,
+            amount=self.amount,
+            thresholds=self.budget.delta,
+            neighbours=self.neighbours,
+        )
 
     def expected(self, marginal: Asked) -> float | None:
         """Expected total variation distance from noise alone: half of E|noise| summed over the cells, per row."""
@@ -162,6 +169,7 @@ def plan(
         warnings=advice(budget, rows=known_rows),
         rows=known_rows,
         forecast=made,
+        neighbours=Neighbours(neighbours),
     )
 
 
