@@ -10,9 +10,9 @@ from scipy.stats import binom
 
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Centring, Distance, Gap, Identity, Measurement, Measurements, Partition
-from understudy.models.estimation import estimate_tree
 from understudy.models.confidence import deviation_of, draws, gap_bound, supported_bound
 from understudy.models.consistency import project_simplex
+from understudy.models.estimation import estimate_tree
 from understudy.models.residuals import Residuals
 from understudy.schema import Integer, Schema
 
