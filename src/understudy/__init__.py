@@ -3,7 +3,7 @@
 >>> import understudy as us
 >>> schema = us.Schema(columns=(us.Integer(name="age", min=18, max=90), us.Boolean(name="smoker")))
 >>> us.plan(schema, epsilon=1).synthesizer
-'independent'
+'adaptive'
 
 Names are loaded when they are first used, so that importing the package costs nothing.
 """

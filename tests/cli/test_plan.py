@@ -13,7 +13,7 @@ def test_a_plan_in_words(shell: Shell, schema: Path, tmp_path: Path) -> None:
     before = sorted(p.name for p in tmp_path.iterdir())
     done = shell("plan", schema, "--epsilon", 1, "--rows", 1500)
     assert done.code == 0, done.err
-    assert "independent would spend ε = 1.00, δ = 1e-9" in done.out
+    assert "adaptive would spend ε = 1.00, δ = 1e-9" in done.out
     assert "No data was touched and nothing was spent." in done.out
     assert "age" in done.out
     assert sorted(p.name for p in tmp_path.iterdir()) == before
@@ -23,8 +23,21 @@ def test_a_plan_is_what_the_run_then_does(shell: Shell, people: Path, schema: Pa
     schema.write_text(
         schema.read_text().replace("max: 90}", "max: 90, bins: 32}")
     )  # how many a run would find is its answer
-    planned = shell("plan", schema, "--epsilon", 1, "--json").json
-    shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv", "--release", "r.understudy")
+    planned = shell("plan", schema, "--epsilon", 1, "--synthesizer", "independent", "--json").json
+    shell(
+        "synthesize",
+        people,
+        "--synthesizer",
+        "independent",
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        "-o",
+        "out.csv",
+        "--release",
+        "r.understudy",
+    )
     from understudy.releases import Release
 
     measured = Release.load("r.understudy").measurements

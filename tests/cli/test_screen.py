@@ -34,7 +34,7 @@ def test_a_run_is_told_in_stages_and_words(people: Path, schema: Path, tmp_path:
     words = f"synthesize {people} --schema {schema} --epsilon 2 -o out.csv --release out.understudy"
     assert run(words.split(), screen=screen) == 0
     text = " ".join(console.export_text().split())
-    assert re.search(r"schema 3 columns; 1 set of bins learned \d+ % measuring \d marginals", text)
+    assert re.search(r"schema 3 columns; 1 set of bins learned \d+ %.* measuring \d+ marginals", text)
     assert "→ out.csv" in text
     assert "Private with ε = 2, δ = 1e-9 for adding or removing one row. Spent: 2.00, no cap" in text
     assert "Public by your declaration: " in text

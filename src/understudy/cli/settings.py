@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 synthesizer = click.option(
     "--synthesizer",
-    default="independent",
+    default="adaptive",
     show_default=True,
     metavar="NAME",
     help="Which algorithm; `understudy synthesizers` lists them.",

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.random import Generator
 
 from understudy.errors import Refused
-from understudy.measurements import Clique, Measurements
+from understudy.measurements import Clique, Gap, Measurements, gaps_of
 from understudy.models.estimation import LIMIT_CELLS, estimate
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
@@ -127,7 +127,7 @@ class Adaptive(Synthesizer):
             run.found += curator.measure(singles, share=curator.left, weights=split)
         if left_out:
             progress(f"{LEFT_OUT}, beyond {self.cells:,} cells: {spelled(left_out)}", 0.0)
-        return run.found
+        return run.found + Measurements(gaps=tuple(run.gaps.values()))
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002
         """The maximum-entropy model of everything measured, each marginal believed as far as it deserves."""
@@ -154,6 +154,7 @@ class _Run:
     progress: Progress
     held: list[Clique] = field(default_factory=list)
     kept_back: Fraction = Fraction(0)
+    gaps: dict[Clique, Gap] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
@@ -213,6 +214,7 @@ class _Run:
         """Ask how far these marginals are from the model."""
         expected = _expected(self.state.model, cliques)
         distances = self.curator.errors(expected, share=self.how.selection)
+        self.gaps |= {gap.distance.clique: gap for gap in gaps_of(distances, expected)}  # a later look replaces an earlier one
         self.progress("selecting", float(1 - self.curator.left))
         return Prospects.of(expected, settled(distances), self.weights, *self._noise())
 

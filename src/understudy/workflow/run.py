@@ -37,7 +37,7 @@ from understudy.workflow.opening import open_source, refuse_tiny, schema_for, wi
 THRESHOLD_SHARE = Fraction(1, 10)
 """Part of δ set aside for thresholds, where any are needed."""
 
-DEFAULT_SYNTHESIZER = "independent"
+DEFAULT_SYNTHESIZER = "adaptive"
 
 Spending = Callable[[float], None]
 """Told the part of a run's budget that was charged so far, from 0 to 1."""
