@@ -214,7 +214,9 @@ class _Run:
         """Ask how far these marginals are from the model."""
         expected = _expected(self.state.model, cliques)
         distances = self.curator.errors(expected, share=self.how.selection)
-        self.gaps |= {gap.distance.clique: gap for gap in gaps_of(distances, expected)}  # a later look replaces an earlier one
+        self.gaps |= {
+            gap.distance.clique: gap for gap in gaps_of(distances, expected)
+        }  # a later look replaces an earlier one
         self.progress("selecting", float(1 - self.curator.left))
         return Prospects.of(expected, settled(distances), self.weights, *self._noise())
 
