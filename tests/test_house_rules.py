@@ -90,6 +90,7 @@ def test_every_rule_is_shown_to_bite() -> None:
 
 HOSTS = {
     "arrow.apache.org",
+    "parquet.apache.org",
     "arxiv.org",
     "doi.org",
     "understudy.readthedocs.io",
@@ -97,7 +98,8 @@ HOSTS = {
     "json-schema.org",
     "keepachangelog.com",
 }
-PLACEHOLDERS = {"example.org", "example.com", "www.w3.org"}
+PLACEHOLDERS = {"example.org", "example.com", "www.w3.org", "127.0.0.1"}
+"""Names in examples, name spaces, and whatever machine this is."""
 MACHINE = re.compile(r"(?<![\w.:/<>)\]-])/(?:" + "|".join(("work", "home", "root", "Users", "mnt", "opt")) + r")/\w")
 REGISTRY = re.compile("|".join(("index" + "-url", "trusted" + "-host", "PIP" + "_INDEX")))
 TEXT = {".py", ".md", ".toml", ".yaml", ".yml", ".json", ".svg", ".txt", ".cfg", ".html", ".js", ".css", "", ".sh"}

@@ -52,7 +52,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         line = process.stdout.readline()
         assert line, f"the studio did not start: {said}"
         said += line
-    found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", said)
+    found = re.search(r":(\d+)/\?token=(\S+)", said)
     assert found is not None
     yield Place(folder, int(found[1]), found[2])
     process.terminate()

@@ -54,7 +54,7 @@ def test_a_tree_has_one_choice_for_each_edge(tmp_path):
     release, told = ran(tmp_path, MST(), schema, rows)
     asked = [step.asked for step in release.statement.steps]
     assert asked == ["marginals", "choice", "choice", "choice", "choice", "marginals"]
-    assert told.count("selecting") == 4
+    assert sum(stage.startswith("selecting") for stage in told) == 4
     assert len(components([f"c{i}" for i in range(5)], pairs(release))) == 1
 
 

@@ -50,6 +50,19 @@ def test_the_page_prints_the_same_table():
 
 
 def test_public_names():
-    contract = ["Awareness", "Curator", "make", "Progress", "silent", "Synthesizer", "SYNTHESIZERS", "Workload"]
+    contract = [
+        "About",
+        "Awareness",
+        "Curator",
+        "kind",
+        "make",
+        "Option",
+        "options_of",
+        "Progress",
+        "silent",
+        "Synthesizer",
+        "SYNTHESIZERS",
+        "Workload",
+    ]
     classes = [cls.__name__ for cls in SYNTHESIZERS.values()]
     assert sorted(synthesizers.__all__) == sorted(contract + classes)

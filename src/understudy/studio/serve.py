@@ -22,7 +22,7 @@ class Address:
     @property
     def url(self) -> str:
         """What to open in a browser."""
-        return f"http://{HOST}:{self.port}/?token={self.token}"
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
 
 def serve(folder: Path, *, port: int = 0, ready: Callable[[Address], None]) -> None:

@@ -1,6 +1,6 @@
 """dpsynth domains: a YAML file with one attribute for each column, categorical, numerical, open-set or free text.
 
-https://github.com/google/dpsynth (dpsynth/domain.py describes the attributes).
+The attributes are those of dpsynth/domain.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Frictionless Table Schema: a JSON file of fields with types and constraints, alone, in a resource or in a data package.
 
-https://datapackage.org/standard/table-schema/
+The Data Package standard, "Table Schema".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SDV metadata: a JSON file of tables with an `sdtype` for each column, versions V1, V2 and the single-table forms.
 
-https://docs.sdv.dev/sdv/concepts/metadata/metadata-json
+SDV documentation, "Metadata JSON".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SmartNoise SQL metadata: a YAML file of collections, schemas and tables, with bounds and the key of the privacy unit.
 
-https://docs.smartnoise.org/sql/metadata.html
+SmartNoise SQL documentation, "Metadata".
 """
 
 from __future__ import annotations
