@@ -274,6 +274,8 @@ def test_a_command_that_fails_writes_nothing_and_says_what_stays_spent(where, pe
         str(people),
         "--schema",
         str(people.with_name("schema.yaml")),
+        "--synthesizer",
+        "independent",
         "--epsilon",
         "1",
         "-o",
