@@ -64,7 +64,8 @@ def test_what_was_declared_before_discovery_is_listed_after_it(parquet: Path):
     half = us.Schema(columns=(us.Integer(name="a", max=10_000, note="the owner's own words"),))
     release = us.synthesize(parquet, half, epsilon=1)
     assert "one bound of a" in release.guarantee.public
-    assert release.schema["a"].note == ""
+    # A note may tell of what was bought, such as how much lay beyond a learned bound; the owner's stays at home.
+    assert "own words" not in release.schema["a"].note
 
 
 def test_pure_runs_work_where_nothing_needs_delta_and_are_refused_where_something_does(parquet: Path, tmp_path: Path):
