@@ -21,6 +21,7 @@ from understudy.errors import BudgetExceeded, Refused
 from understudy.measurements import AxisMap, Clique, Distance, Measurement, Measurements
 from understudy.models.witness import set_aside
 from understudy.schema import Lattice, Schema
+from understudy.schema.rule import Broken
 
 
 class Custody:
@@ -55,8 +56,9 @@ class Custody:
 
     @property
     def rows(self) -> int | None:
-        """The number of rows where all neighbours agree on it: under replace, one row to the unit. Elsewhere it is private."""
-        agreed = self._room.neighbours is Neighbours.REPLACE and self._schema.unit.id is None
+        """The number of rows where all neighbours agree on it: under replace, one row to the unit, none left out. Else it is private."""
+        whole = self._schema.unit.id is None and self._schema.broken is not Broken.DROP
+        agreed = self._room.neighbours is Neighbours.REPLACE and whole
         return self._room.table.rows() if agreed else None
 
     @property

@@ -31,6 +31,7 @@ from understudy.curator.till import Answer
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Identity, Measurement, Measurements
 from understudy.schema import Schema
+from understudy.schema.rule import Broken
 
 
 def measure(
@@ -74,7 +75,8 @@ def measure(
 
 def _sensitivity(room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]) -> Sensitivity:
     moved = marginal_sensitivity(axes, room.neighbours, max_rows=room.max_rows)
-    agreed = schema.unit.id is None and schema.zeros(clique) is None
+    whole = schema.unit.id is None and schema.broken is not Broken.DROP
+    agreed = whole and schema.zeros(clique) is None
     if room.neighbours is Neighbours.ADD_REMOVE or agreed:
         return moved
     gone = marginal_sensitivity(axes, Neighbours.ADD_REMOVE, max_rows=room.max_rows)
