@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.findings import Finding, Part, Unavailable
 from understudy.risk.classes import classes
 from understudy.risk.neighbours import Space, within
 from understudy.risk.rates import Rate, Risk
@@ -112,16 +112,4 @@ def _worst(name: str, title: str, parts: list[Part], found: dict[str, Risk], not
         raise Unavailable(parts[0].reason)
     ranked = tuple(sorted(parts, key=lambda part: -(part.value if part.value is not None else -9.0)))
     worst = found[ranked[0].name]
-    return Finding(
-        name=name,
-        title=title,
-        family="attribute",
-        value=worst.value,
-        better=Better.LOWER,
-        best=0.0,
-        worst=1.0,
-        baseline=worst.control.value,
-        interval=worst.interval(1 - 0.05 / len(found)),  # of several, the worst was chosen
-        note=note,
-        parts=ranked,
-    )
+    return worst.finding(name, title, family="attribute", note=note, parts=ranked, worst_of=len(found))

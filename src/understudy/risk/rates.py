@@ -9,11 +9,12 @@ difference takes the far end of each, so it covers at least as often as it says.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scipy.special import ndtri
 
-from understudy.findings import Fact
+from understudy.findings import Better, Fact, Finding, Part
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,39 @@ class Risk:
             "low": self.interval()[0],
             "high": self.interval()[1],
         }
+
+    def finding(
+        self,
+        name: str,
+        title: str,
+        *,
+        family: str,
+        note: str,
+        parts: tuple[Part, ...] = (),
+        facts: Mapping[str, Fact] | None = None,
+        worst_of: int = 1,
+    ) -> Finding:
+        """The finding a page shows. Where it is the worst of several, its interval is widened for the choice.
+
+        >>> risk = Risk(Rate(75, 100), Rate(50, 100))
+        >>> one, three = (risk.finding("x", "X", family="identity", note="", worst_of=n).interval for n in (1, 3))
+        >>> three[0] < one[0] and one[1] < three[1]
+        True
+        """
+        return Finding(
+            name=name,
+            title=title,
+            family=family,
+            value=self.value,
+            better=Better.LOWER,
+            best=0.0,
+            worst=1.0,
+            baseline=self.control.value,
+            interval=self.interval(1 - 0.05 / worst_of),
+            note=note,
+            parts=parts,
+            facts=facts or {},
+        )
 
 
 def residual(attack: float, control: float) -> float:

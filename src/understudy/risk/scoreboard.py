@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.findings import Finding, Part, Unavailable
 from understudy.risk.rates import Rate, Risk
 from understudy.schema import Lattice
 from understudy.tables import Records
@@ -91,16 +91,10 @@ def scoreboard(
         rates.append(Rate(right, people.rows))
         shown.append(outstanding / people.rows)
     risk = Risk(*rates)
-    return Finding(
-        name="scoreboard",
-        title=f"Scoreboard: {known} values known, {wrong:.0%} of them wrong",
+    return risk.finding(
+        "scoreboard",
+        f"Scoreboard: {known} values known, {wrong:.0%} of them wrong",
         family="identity",
-        value=risk.value,
-        better=Better.LOWER,
-        best=0.0,
-        worst=1.0,
-        baseline=risk.control.value,
-        interval=risk.interval(),
         note="(members − control)/(1 − control): a synthetic row stands out and is theirs in every column.",
         parts=(
             Part(name="members for whom a row stands out", value=shown[0]),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.findings import Finding, Part, Unavailable
 from understudy.risk.classes import classes
 from understudy.risk.neighbours import Space
 from understudy.risk.rates import Rate, Risk
@@ -55,16 +55,10 @@ def singling_out(
     if not tried:
         raise Unavailable("no condition on so few columns fits a single synthetic row")
     risk = Risk(Rate(hits, tried), Rate(misses, tried))
-    return Finding(
-        name="singling_out",
-        title=f"Singling out on {known} columns",
+    return risk.finding(
+        "singling_out",
+        f"Singling out on {known} columns",
         family="identity",
-        value=risk.value,
-        better=Better.LOWER,
-        best=0.0,
-        worst=1.0,
-        baseline=risk.control.value,
-        interval=risk.interval(),
         note="(members − control)/(1 − control) over conditions that fit exactly one synthetic row.",
         facts={**risk.facts(), "rows": size},
     )
@@ -97,20 +91,14 @@ def linkability(
         found.append((f"{', '.join(one)} | {', '.join(two)}", risk))
     found.sort(key=lambda each: -each[1].value)
     parts = tuple(Part(name=name, value=risk.value, facts=risk.facts()) for name, risk in found)
-    worst = found[0][1]
-    return Finding(
-        name="linkability",
-        title="Linkability of two halves of the columns",
+    return found[0][1].finding(
+        "linkability",
+        "Linkability of two halves of the columns",
         family="identity",
-        value=worst.value,
-        better=Better.LOWER,
-        best=0.0,
-        worst=1.0,
-        baseline=worst.control.value,
-        interval=worst.interval(1 - 0.05 / splits),  # of several, the worst was chosen
         note="(members − control)/(1 − control): both halves of somebody lead to the same synthetic row. The worst of some random splits.",
         parts=parts,
         facts={"near": near},
+        worst_of=splits,
     )
 
 
