@@ -17,7 +17,8 @@ import understudy as us
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
 from understudy.findings import INTERNAL
-from understudy.workflow.evaluate import CHOICE, ELSEWHERE, evaluate
+from understudy.workflow.compare import ELSEWHERE
+from understudy.workflow.evaluate import CHOICE, evaluate
 
 SCHEMA = us.Schema(
     columns=(

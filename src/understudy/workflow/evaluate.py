@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.findings import INTERNAL, Assessment, Fact, Progress, silent
@@ -15,17 +14,14 @@ from understudy.releases import Release
 from understudy.releases.file import load
 from understudy.releases.guarantee import Promise
 from understudy.risk import assess as assess_risk
-from understudy.schema import Categorical, Column, Lattice, Schema, Unit, load_schema
+from understudy.schema import Schema
 from understudy.tables import Source, Table
-from understudy.tables.draft import draft
 from understudy.utility import assess as assess_utility
+from understudy.workflow.compare import common, note
 from understudy.workflow.opening import open_source
 
 CHOICE = "Picking the best of several releases by these numbers is a choice the guarantee does not cover."
 """Stands wherever several evaluations can be compared."""
-
-ELSEWHERE = "(not in the real table)"
-"""Where labels go that only the stand-in has, in a schema that was drafted for the comparison."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,10 +147,11 @@ def evaluate(
 
         original, others = source_of(real), [source_of(each) for each in (synthetic, *copies)]
         control = None if holdout is None else source_of(holdout)
-        described, left_out = _common(original, others[0], control, made, schema)
+        given = schema if made is None else made.schema
+        described, left_out = common(original, others[0], holdout=control, schema=given)
         for names in (quasi, sensitive, targets):
             _check(names, described)
-        book = _note(ledger, original)
+        book = note(ledger, original)
         table, stand_ins = Table(original, described), [Table(other, described) for other in others]
         apart = None if control is None else Table(control, described)
         utility = assess_utility(
@@ -198,97 +195,6 @@ def evaluate(
             noted=book,
             facts={"rows_real": table.rows(), "rows_synthetic": stand_ins[0].rows(), "seed": seed},
         )
-
-
-def _common(
-    real: Source,
-    synthetic: Source,
-    holdout: Source | None,
-    release: Release | None,
-    schema: Schema | str | Path | None,
-) -> tuple[Schema, tuple[tuple[str, str], ...]]:
-    """A closed schema of what both tables have, rows as units; and what had to be left out."""
-    if release is not None:
-        known = release.schema
-    elif schema is not None:
-        known = schema if isinstance(schema, Schema) else load_schema(schema)
-    else:
-        known = _drafted(real, holdout)
-        known = replace(known, columns=tuple(_tolerant(column) for column in known.columns))
-    if not known.closed:
-        known = _closed(known, _drafted(real, holdout))
-    left_out: list[tuple[str, str]] = []
-    columns: list[Column] = []
-    for column in known.columns:
-        missing = [
-            word for word, source in (("real", real), ("synthetic", synthetic)) if column.name not in source.names
-        ]
-        reason = f"it is not in the {' or the '.join(missing)} table" if missing else ""
-        if not reason and column.modelled and not column.closed:
-            reason = "every cell of it is empty"
-        if column.modelled and reason:
-            left_out.append((column.name, reason))
-        columns.append(replace(column, use=False) if reason else column)
-    if not any(column.modelled for column in columns):
-        raise Refused("The two tables have no column in common that could be compared. Nothing was read.")
-    return replace(known, columns=tuple(columns), unit=Unit(), rows=None), tuple(left_out)
-
-
-def _drafted(real: Source, holdout: Source | None) -> Schema:
-    """What the real rows look like, those of the holdout too: a value that only one of them has must not set its rows apart."""
-    known = draft(real, public_domains=True)
-    if holdout is None:
-        return known
-    apart = {column.name: column for column in draft(holdout, public_domains=True).columns}
-    return replace(known, columns=tuple(_wider(column, apart.get(column.name)) for column in known.columns))
-
-
-def _wider(column: Column, other: Column | None) -> Column:
-    if type(column) is not type(other):
-        return column
-    if isinstance(column, Categorical) and isinstance(other, Categorical) and column.values and other.values:
-        missing = set(column.missing)
-        return replace(column, values=tuple(sorted({*column.values, *other.values} - missing)))
-    if isinstance(column, Lattice) and isinstance(other, Lattice) and column.closed and other.closed:
-        low, high = (pick(getattr(column, side), getattr(other, side)) for side, pick in (("min", min), ("max", max)))
-        return replace(column, min=low, max=high)  # type: ignore[call-arg]
-    return column
-
-
-def _tolerant(column: Column) -> Column:
-    """Labels that only the stand-in has are a difference of their own, not missing cells."""
-    free = isinstance(column, Categorical) and column.values is not None and ELSEWHERE not in column.values
-    return replace(column, other=ELSEWHERE) if free else column  # type: ignore[call-arg]
-
-
-def _closed(known: Schema, drafted: Schema) -> Schema:
-    """The schema with what it leaves open filled in from the real table: good for a comparison, and for nothing else."""
-    columns: list[Column] = []
-    for column in known.columns:
-        seen = next((other for other in drafted.columns if other.name == column.name), None)
-        if column.closed or not column.modelled or seen is None:
-            columns.append(column)
-        elif isinstance(column, Categorical) and isinstance(seen, Categorical):
-            columns.append(replace(column, values=tuple(v for v in seen.values or () if v not in column.missing)))
-        elif isinstance(column, Lattice) and type(seen) is type(column):
-            bounds = {
-                side: getattr(column, side) if getattr(column, side) is not None else getattr(seen, side)
-                for side in ("min", "max")
-            }
-            columns.append(replace(column, **bounds))
-        else:
-            columns.append(replace(seen, role=column.role, note=""))
-    return replace(known, columns=tuple(columns))
-
-
-def _note(ledger: str | Path | None, source: Source) -> Path | None:
-    """Write the look down before it is taken, in the ledger given or the one beside the file."""
-    beside = source.ledger_path if source.kind in ("csv", "parquet") and source.ledger_path.exists() else None
-    path = Path(ledger) if ledger is not None else beside
-    if path is not None:
-        with Ledger.open(path) as book:
-            book.note("evaluate", f"the real rows were compared with a stand-in; {INTERNAL}")
-    return path
 
 
 def _terms(release: Release | None) -> tuple[float, float] | None:
