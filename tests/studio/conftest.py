@@ -6,19 +6,27 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 
 @dataclass(frozen=True)
 class Place:
-    """A running studio."""
+    """A running studio, and a browser's visit to it: its cookie, and what its pages send with a change."""
 
     folder: Path
     port: int
-    token: str
+    session: str
+    change: str
+    used: str
+    """The token of the address that was printed; this visit used it up."""
+    said: IO[str]
+    """What the terminal shows next."""
 
     @property
     def url(self) -> str:
@@ -34,6 +42,24 @@ def people(path: Path, rows: int = 400) -> Path:
         )
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def enter(port: int, token: str) -> tuple[str, str]:
+    """Open the door as a browser does: the cookie it gets, and the secret that stands in its pages."""
+    headers, _ = get(port, f"/?token={token}")
+    cookie = re.match(rf"understudy_studio_{port}=([^;]+)", headers["set-cookie"])
+    assert cookie is not None
+    _, page = get(port, "/", f"understudy_studio_{port}={cookie[1]}")
+    change = re.search(r'name="understudy-change" content="([^"]+)"', page)
+    assert change is not None
+    return cookie[1], change[1]
+
+
+def get(port: int, path: str, cookie: str = "") -> tuple[dict[str, str], str]:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request("GET", path, headers={"Cookie": cookie} if cookie else {})
+        answer = connection.getresponse()
+        return {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +80,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         said += line
     found = re.search(r":(\d+)/\?token=(\S+)", said)
     assert found is not None
-    yield Place(folder, int(found[1]), found[2])
+    port, token = int(found[1]), found[2]
+    session, change = enter(port, token)
+    yield Place(folder, port, session, change, token, process.stdout)
     process.terminate()
     process.stdout.close()
     process.wait(timeout=20)

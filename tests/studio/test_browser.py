@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from understudy.releases import Release
 
 from .conftest import Place, people
+from .test_views import HOSTILE
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 PATIENCE = 120_000
@@ -35,11 +36,22 @@ def page(browser: Browser, place: Place) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
+    context.add_cookies(
+        [
+            {
+                "name": f"understudy_studio_{place.port}",
+                "value": place.session,
+                "url": place.url,
+                "httpOnly": True,
+                "sameSite": "Strict",
+            }
+        ]
+    )
     opened = context.new_page()
     troubles: list[str] = []
     opened.on("pageerror", lambda error: troubles.append(str(error)))
     opened.on("console", lambda m: troubles.append(m.text) if m.type == "error" and "400" not in m.text else None)
-    opened.goto(f"{place.url}/?token={place.token}")
+    opened.goto(place.url)
     yield opened
     context.close()
     assert troubles == []
@@ -48,6 +60,59 @@ def page(browser: Browser, place: Place) -> Iterator[Page]:
 def plan_of(page: Page, place: Place, table: str, synthesizer: str) -> None:
     page.goto(f"{place.url}/t/{table}/plan")
     page.select_option("#synthesizer", synthesizer)
+
+
+def compared(page: Page) -> None:
+    """Wait for the comparison with the real rows, and show it."""
+    page.locator("#fresh:visible, #findings").first.wait_for()
+    if page.locator("#fresh").is_visible():
+        page.click("#fresh")
+    expect(page.locator("#findings")).to_be_visible()
+
+
+def test_the_address_opens_the_studio_once(browser: Browser, place: Place) -> None:
+    line = ""
+    while "token=" not in line:
+        line = place.said.readline()
+    address = line.strip()
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    # Clicked in a page, as in a terminal that runs in a browser.
+    page.set_content(f'<a href="{address}">the studio</a>')
+    page.click("a")
+    page.wait_for_url(f"{place.url}/")
+    assert page.locator("h1").inner_text() == "Choose a table"
+    assert page.evaluate("document.cookie") == ""
+    kept = context.cookies()
+    assert [(c["name"], c["httpOnly"], c["sameSite"]) for c in kept] == [
+        (f"understudy_studio_{place.port}", True, "Strict")
+    ]
+    assert address.rpartition("=")[2] not in {c["value"] for c in kept}
+    again = browser.new_context().new_page()
+    again.goto(address)
+    assert "was used already" in again.inner_text("body")
+    # A page of another server on this machine gets neither the page nor a frame of it.
+    page.route(
+        "http://127.0.0.1:1/", lambda route: route.fulfill(content_type="text/html", body="<p>another server</p>")
+    )
+    page.goto("http://127.0.0.1:1/")
+    taken = page.evaluate(
+        """async (url) => {
+            const frame = document.createElement("iframe");
+            frame.src = url;
+            document.body.append(frame);
+            await new Promise((done) => { frame.onload = done; setTimeout(done, 3000); });
+            let inside = "";
+            try { inside = frame.contentDocument.body.innerText; } catch { inside = ""; }
+            const fetched = await fetch(url, { credentials: "include" }).then((a) => a.text()).catch(() => "");
+            return inside + fetched;
+        }""",
+        place.url,
+    )
+    assert "Choose" not in taken
+    context.close()
+    again.context.close()
 
 
 def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
@@ -74,6 +139,9 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
     page.wait_for_url("**/run/*")
     expect(page.locator("#charts > li")).to_have_count(4)
     expect(page.locator("#account")).to_contain_text("spent ε = 1 of 1.5")
+    compared(page)
+    expect(page.locator("#findings")).to_contain_text("Match risk on quasi-identifiers")
+    expect(page.locator("#findings")).to_contain_text("it needs a holdout")
     expect(page.locator("#network circle")).to_have_count(4)
     page.select_option("#second", "town")
     page.click("text=Draw")
@@ -103,6 +171,7 @@ def test_a_run_goes_on_through_a_reload_and_its_report_opens(page: Page, place: 
     page.wait_for_url("**/run/*")
     page.reload()
     expect(page.locator("#charts > li")).to_have_count(4)
+    compared(page)
     href = page.locator("text=Report with the real rows").get_attribute("href")
     page.goto(f"{place.url}{href}")
     expect(page.locator("text=Internal: reads real data.")).to_be_visible()
@@ -134,22 +203,54 @@ def test_a_run_can_be_stopped_and_what_it_reserved_stays_spent(page: Page, place
     expect(page.locator("#columns tbody tr:visible")).to_have_count(1)
 
 
+HANDLERS = "[...document.querySelectorAll('*')].flatMap((e) => [...e.attributes]).filter((a) => a.name.startsWith('on')).length"
+
+
+def harmless(page: Page) -> None:
+    """Nothing of the table became markup: no handler, no picture, no script but the page's own."""
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img, iframe, object, embed, foreignObject, parsererror").count() == 0
+    assert page.evaluate(HANDLERS) == 0
+    assert page.evaluate("[...document.scripts].filter((s) => !s.src && s.type !== 'application/json').length") <= 1
+    page.evaluate(
+        "for (const e of document.querySelectorAll('svg *')) e.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))"
+    )
+    assert page.evaluate("window.hacked") is None
+
+
 def test_names_and_labels_are_text_on_every_page(page: Page, place: Place) -> None:
-    name, label = "<img src=x onerror=window.hacked=1>", "</script><script>window.hacked=2</script>"
-    lines = [f'"{name}","b"'] + [f'"{label if i % 2 else "plain"}",{i % 3}' for i in range(300)]
+    def cell(text: str) -> str:
+        return '"' + text.replace('"', '""') + '"'
+
+    names, labels = HOSTILE[:4], HOSTILE[:6]
+    lines = [",".join(cell(name) for name in names)]
+    lines += [",".join(cell(labels[(i + j) % 6]) for j in range(4)) for i in range(300)]
     (place.folder / "hostile.csv").write_text("\n".join(lines) + "\n")
     page.goto(f"{place.url}/t/hostile.csv?fresh=1&public=1")
-    expect(page.locator("#columns")).to_contain_text(name)
+    expect(page.locator("#columns")).to_contain_text(names[0])
+    harmless(page)
     page.click("text=Keep and plan")
     page.wait_for_url("**/plan")
     expect(page.locator("#marginals tbody")).to_contain_text("<img src=x")
+    harmless(page)
+    page.select_option("#synthesizer", "mst")
     page.click("#run")
     page.wait_for_url("**/run/*")
-    expect(page.locator("#charts > li")).to_have_count(2)
+    expect(page.locator("#charts > li")).to_have_count(4)
+    compared(page)
+    page.select_option("#second", names[1])
     page.click("text=Draw")
     expect(page.locator("#drawn svg")).to_be_visible()
-    assert page.evaluate("window.hacked") is None
-    assert page.locator("img").count() == 0
+    harmless(page)
+    run = page.url.rpartition("/")[2]
+    page.goto(f"{place.url}/compare?runs={run}")
+    expect(page.locator("#trade svg")).to_be_visible()
+    harmless(page)
+    for kind in ("report", "public"):
+        page.goto(f"{place.url}/run/{run}/file/{kind}?show=1")
+        expect(page.locator("#column-list svg")).to_have_count(4)
+        assert names[2] in page.inner_text("#column-list")
+        harmless(page)
 
 
 def test_four_modes_side_by_side(page: Page, place: Place) -> None:
@@ -164,3 +265,4 @@ def test_four_modes_side_by_side(page: Page, place: Place) -> None:
         expect(page.locator("#sides h2", has_text=re.compile(f"^{mode}$"))).to_be_visible()
     expect(page.locator("#sides .state", has_text=re.compile("^done"))).to_have_count(sides.count())
     expect(page.locator("#sides svg").first).to_be_visible()
+    expect(page.locator("#trade circle")).to_have_count(sides.count())

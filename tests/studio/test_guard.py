@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from .conftest import Place
+from .conftest import Place, enter
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -28,7 +28,7 @@ def ask(
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     connection.putheader("Host", host if host is not None else f"127.0.0.1:{place.port}")
     if cookie is not None:
-        connection.putheader("Cookie", f"understudy_studio={cookie}")
+        connection.putheader("Cookie", f"understudy_studio_{place.port}={cookie}")
     for name, value in headers.items():
         connection.putheader(name.replace("_", "-"), value)
     if body:
@@ -44,7 +44,7 @@ def post(place: Place, path: str, body: object, **changes: str | None) -> Answer
     """A change as the studio's own page would ask for it, but for what the test changes."""
     headers: dict[str, str | None] = {
         "origin": place.url,
-        "x_understudy_token": place.token,
+        "x_understudy_change": place.change,
         "content_type": "application/json",
     }
     headers |= {k: v for k, v in changes.items() if k not in {"host", "cookie"}}
@@ -55,18 +55,62 @@ def post(place: Place, path: str, body: object, **changes: str | None) -> Answer
         method="POST",
         body=data,
         host=changes.get("host"),
-        cookie=changes.get("cookie", place.token),
+        cookie=changes.get("cookie", place.session),
         **{k: v for k, v in headers.items() if v is not None},
     )
 
 
-def test_the_token_opens_the_door_and_leaves_the_address(place: Place) -> None:
-    status, headers, _ = ask(place, f"/?token={place.token}")
-    assert status == 303
-    assert headers["location"] == "/"
-    assert "httponly" in headers["set-cookie"].lower()
-    assert "samesite=strict" in headers["set-cookie"].lower()
-    assert ask(place, "/", cookie=place.token)[0] == 200
+def test_the_token_opens_the_door_once(place: Place) -> None:
+    assert ask(place, "/", cookie=place.session)[0] == 200
+    assert ask(place, f"/?token={place.used}")[0] == 403
+    # The terminal, and nobody else, is told the next one.
+    line = ""
+    while "token=" not in line:
+        line = place.said.readline()
+    token = line.strip().rpartition("=")[2]
+    assert token != place.used
+    status, headers, body = ask(place, f"/?token={token}", method="HEAD")
+    assert (status, "set-cookie" in headers) == (403, False)  # whoever only looks at a link does not use it up
+    status, headers, body = ask(place, f"/?token={token}", sec_fetch_site="cross-site")  # a terminal in a browser
+    assert status == 200
+    assert b'http-equiv="refresh" content="0; url=/"' in body
+    crumbs = [part.strip().lower() for part in headers["set-cookie"].split(";")]
+    assert {"httponly", "samesite=strict", "path=/"} <= set(crumbs)
+    assert crumbs[0].startswith(f"understudy_studio_{place.port}=")
+    assert ask(place, f"/?token={token}")[0] == 403
+    assert ask(place, "/", cookie=token)[0] == 403
+
+
+def test_no_secret_is_another(place: Place) -> None:
+    secrets = {place.used, place.session, place.change}
+    assert len(secrets) == 3
+    assert all(len(secret) >= 43 for secret in secrets)
+    page = ask(place, "/", cookie=place.session)[2].decode()
+    assert place.change in page
+    assert place.session not in page
+    assert place.used not in page
+    # Two browsers have two visits, and what one sends with a change is nothing to the other.
+    line = ""
+    while "token=" not in line:
+        line = place.said.readline()
+    session, change = enter(place.port, line.strip().rpartition("=")[2])
+    assert {session, change}.isdisjoint(secrets)
+    assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=change)[0] == 403
+    assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=place.session)[0] == 403
+    assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=place.used)[0] == 403
+    assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=change, cookie=session)[0] == 200
+
+
+@pytest.mark.parametrize("name", ["understudy_studio", "understudy_studio_1", "session", "token"])
+def test_the_cookie_has_a_name_of_its_port(place: Place, name: str) -> None:
+    assert ask(place, "/", Cookie=f"{name}={place.session}")[0] == 403
+
+
+@pytest.mark.parametrize("asker", ["cross-site", "same-site", "x"])
+@pytest.mark.parametrize("path", ["/", "/t/people.csv?fresh=1", "/run/x/file/rows"])
+def test_pages_of_other_ports_get_nothing(place: Place, path: str, asker: str) -> None:
+    """A browser sends the cookie to every port of a host, and says that another port is asking."""
+    assert ask(place, path, cookie=place.session, sec_fetch_site=asker)[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -100,7 +144,7 @@ def test_a_wrong_token_opens_nothing(place: Place, token: str) -> None:
 )
 @pytest.mark.parametrize("path", ["/", "/t/people.csv"])
 def test_another_host_is_not_the_studio(place: Place, host: str, path: str) -> None:
-    assert ask(place, path, host=host.format(port=place.port), cookie=place.token)[0] in {400, 421}
+    assert ask(place, path, host=host.format(port=place.port), cookie=place.session)[0] in {400, 421}
 
 
 CHANGES = ["/upload", "/t/people.csv/schema", "/t/people.csv/account", "/api/plan", "/api/run", "/api/run/x/cancel"]
@@ -114,8 +158,11 @@ CHANGES = ["/upload", "/t/people.csv/schema", "/t/people.csv/account", "/api/pla
         {"origin": "http://evil.example"},
         {"origin": "null"},
         {"origin": "https://127.0.0.1"},
-        {"x_understudy_token": None},
-        {"x_understudy_token": "x"},
+        {"origin": "http://["},
+        {"origin": "http://127.0.0.1:1"},
+        {"sec_fetch_site": "same-site"},
+        {"x_understudy_change": None},
+        {"x_understudy_change": "x"},
         {"cookie": "x"},
         {"host": "evil.example"},
     ],
@@ -128,7 +175,7 @@ def test_no_other_page_can_change_anything(place: Place, path: str, changed: dic
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_other_methods_do_nothing(place: Place, method: str) -> None:
-    assert ask(place, "/t/people.csv", method=method, cookie=place.token)[0] in {403, 405}
+    assert ask(place, "/t/people.csv", method=method, cookie=place.session)[0] in {403, 405}
 
 
 NAMES = [
@@ -145,7 +192,7 @@ def test_only_tables_of_the_folder_have_a_name(place: Place, name: str, form: st
     (place.folder / "link.csv").unlink(missing_ok=True)
     (place.folder / "link.csv").symlink_to("/etc/passwd")
     try:
-        status, _, body = ask(place, form.format(quote(name, safe="%/")), cookie=place.token)
+        status, _, body = ask(place, form.format(quote(name, safe="%/")), cookie=place.session)
     finally:
         (place.folder / "link.csv").unlink()
     assert status in {400, 404}
@@ -172,12 +219,12 @@ def test_an_upload_lands_in_the_folder_or_nowhere(place: Place, name: str) -> No
 
 @pytest.mark.parametrize("kind", ["../../people.csv", "schema/../..", "x", "release.understudy", "%2e%2e"])
 def test_runs_give_only_their_own_files(place: Place, kind: str) -> None:
-    assert ask(place, f"/run/nothing/file/{kind}", cookie=place.token)[0] in {400, 404}
+    assert ask(place, f"/run/nothing/file/{kind}", cookie=place.session)[0] in {400, 404}
 
 
 @pytest.mark.parametrize("name", ["../app.py", "%2e%2e/guard.py", "base.html", "studio.py", ""])
 def test_the_static_folder_has_two_files(place: Place, name: str) -> None:
-    assert ask(place, f"/static/{name}", cookie=place.token)[0] == 404
+    assert ask(place, f"/static/{name}", cookie=place.session)[0] == 404
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b"[" * 100_000, b'{"table": 1e999}', b"\xff\xfe", b"x" * (5 << 20)])
@@ -188,12 +235,18 @@ def test_what_cannot_be_read_is_refused_in_one_line(place: Place, body: bytes) -
 
 
 def test_every_answer_carries_the_policy(place: Place) -> None:
-    for path, cookie in (("/", place.token), ("/t/people.csv", place.token), ("/nowhere", place.token), ("/", "x")):
+    for path, cookie in (
+        ("/", place.session),
+        ("/t/people.csv", place.session),
+        ("/nowhere", place.session),
+        ("/", "x"),
+    ):
         headers = ask(place, path, cookie=cookie)[1]
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "script-src 'self'" in policy
-        assert "unsafe-eval" not in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cache-control"] == "no-store"
         assert "server" not in headers

@@ -24,6 +24,9 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
     from understudy.studio.serve import Address, serve
 
     def ready(address: Address) -> None:
+        if not address.first:
+            report(["Opened; that address is used up. For another browser:", f"  {address.url}"])
+            return
         report(["The studio is open at", f"  {address.url}", "Ctrl-C ends it. Nothing leaves this machine."])
         if not no_browser:
             webbrowser.open(address.url)

@@ -6,6 +6,7 @@ nothing is told by colour alone: real rows are filled bars, synthetic ones are d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
@@ -23,6 +24,18 @@ MANY = 40
 """Codes beyond which neighbours are drawn together."""
 
 Shares = NDArray[np.float64]
+
+_UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML cannot hold, not even escaped; one such character would turn a whole figure into an error."""
+
+
+def safe(text: str) -> str:
+    """Somebody else's text as a figure may hold it, between tags and in attributes.
+
+    >>> safe('<b onload="x">'), safe("a\x0bb")
+    ('&lt;b onload=&quot;x&quot;&gt;', 'a\ufffdb')
+    """
+    return escape(_UNWRITABLE.sub("\ufffd", text))
 
 
 def column_chart(name: str, labels: Sequence[str], synthetic: Shares, real: Shares | None = None) -> str:
@@ -46,7 +59,7 @@ def column_chart(name: str, labels: Sequence[str], synthetic: Shares, real: Shar
         fill = SYNTHETIC if true is None else REAL
         parts.append(
             f'<rect x="{x:.1f}" y="{bottom - tall:.1f}" width="{width:.1f}" height="{max(tall, 0.4):.1f}" fill="{fill}">'
-            f"<title>{escape(said)}</title></rect>"
+            f"<title>{safe(said)}</title></rect>"
         )
         if true is not None:
             y = bottom - room * float(made[i]) / top
@@ -89,7 +102,7 @@ def matrix(
             fill, ink = shade(value / top)
             parts.append(
                 f'<rect x="{x}" y="{y}" width="{size - 1}" height="{size - 1}" fill="{fill}">'
-                f"<title>{escape(f'{a} × {b}: {value:.3f}')}</title></rect>"
+                f"<title>{safe(f'{a} × {b}: {value:.3f}')}</title></rect>"
             )
             if written:
                 parts.append(
@@ -121,9 +134,9 @@ def scatter(points: Sequence[tuple[str, float, float]], *, x: str, y: str, title
     parts = [
         f'<line x1="{left}" y1="{top + high}" x2="{left + wide}" y2="{top + high}" stroke="{INK}"/>',
         f'<line x1="{left}" y1="{top}" x2="{left}" y2="{top + high}" stroke="{INK}"/>',
-        f'<text x="{left + wide / 2}" y="{top + high + 34}" font-size="12" text-anchor="middle">{escape(x)} (lower is better)</text>',
+        f'<text x="{left + wide / 2}" y="{top + high + 34}" font-size="12" text-anchor="middle">{safe(x)} (lower is better)</text>',
         f'<text x="14" y="{top + high / 2}" font-size="12" text-anchor="middle" transform="rotate(-90 14 {top + high / 2})">'
-        f"{escape(y)} (lower is better)</text>",
+        f"{safe(y)} (lower is better)</text>",
     ]
     for share in (0.0, 0.5, 1.0):
         parts.append(
@@ -132,7 +145,7 @@ def scatter(points: Sequence[tuple[str, float, float]], *, x: str, y: str, title
         )
     for name, here, there in points:
         px, py = left + wide * here / far_x, top + high * (1 - there / far_y)
-        said = escape(f"{name}: {here:.4g}, {there:.4g}")
+        said = safe(f"{name}: {here:.4g}, {there:.4g}")
         parts.append(
             f'<circle cx="{px:.1f}" cy="{py:.1f}" r="6" fill="{SYNTHETIC}"><title>{said}</title></circle>'
             f'<text x="{px + 10:.1f}" y="{py + 4:.1f}" font-size="12">{_cut(name, 24)}</text>'
@@ -197,11 +210,11 @@ def _short(value: float) -> str:
 
 
 def _cut(text: str, most: int = 16) -> str:
-    return escape(text if len(text) <= most else f"{text[: most - 1]}…")
+    return safe(text if len(text) <= most else f"{text[: most - 1]}…")
 
 
 def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" fill="{INK}">'
-        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
+        f"<title>{safe(title)}</title>{''.join(parts)}</svg>"
     )

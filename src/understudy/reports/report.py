@@ -93,7 +93,7 @@ class Report:
             )
             for each in found.distributions
         )
-        points = [_point(name, one) for name, one in [("this one", found), *others]] if others else []
+        points = [point(name, one.utility, one.risk) for name, one in [("this one", found), *others]] if others else []
         return cls(
             title=f"{found.title}: a release and the rows behind it",
             release=found.release,
@@ -154,7 +154,7 @@ class Report:
             worst=_worst(self.utility),
             assessments=self.assessments,
             unfolded=UNFOLDED | {f.name for a in self.assessments for f in a if f.name.startswith("estimates")},
-            trade=_trade(self.trade),
+            trade=trade_figure(self.trade),
             missing=self.not_computed,
             contents=self._contents(),
             bar=_bar,
@@ -268,7 +268,8 @@ def _worst(utility: Assessment | None) -> list[Part]:
     return sorted(parts, key=lambda p: -(p.value or 0.0))[:WORST]
 
 
-def _trade(points: Sequence[tuple[str, float, float]]) -> str:
+def trade_figure(points: Sequence[tuple[str, float, float]]) -> str:
+    """Risk against utility, one point for each release; nothing where there is none."""
     return (
         scatter(points, x="error: share of rows in a wrong cell, pairs", y="risk", title="risk against utility")
         if points
@@ -281,12 +282,12 @@ def _shares(counts: Sequence[float]) -> NDArray[np.float64]:
     return found / max(float(found.sum()), 1.0)
 
 
-def _point(name: str, found: Evaluation) -> tuple[str, float, float] | None:
-    """A release by its error in pairs and the first risk that both of its tables allow to be computed."""
-    error = found.utility["tvd_2" if "tvd_2" in found.utility else "tvd_1"].value
-    risks = [] if found.risk is None else [found.risk[n].value for n in RISKS if n in found.risk]
-    risk = next((value for value in risks if value is not None), None)
-    return None if error is None or risk is None else (name, error, risk)
+def point(name: str, utility: Assessment, risk: Assessment | None) -> tuple[str, float, float] | None:
+    """A release by its error in pairs and the first of `RISKS` that could be computed; None where one of them is missing."""
+    error = utility["tvd_2" if "tvd_2" in utility else "tvd_1"].value
+    risks = [] if risk is None else [risk[n].value for n in RISKS if n in risk]
+    found = next((value for value in risks if value is not None), None)
+    return None if error is None or found is None else (name, error, found)
 
 
 def _spent(release: Release | None) -> list[tuple[str, int, float]]:

@@ -6,11 +6,8 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from shlex import quote
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from numpy.typing import NDArray
 from starlette.applications import Starlette
 from starlette.datastructures import UploadFile
 from starlette.middleware import Middleware
@@ -20,14 +17,14 @@ from starlette.routing import Route
 
 from understudy.accounting.budget import Budget
 from understudy.errors import Refused, UnderstudyError
-from understudy.reports.chart import column_chart, matrix
 from understudy.schema import dump_schema, parse_schema, schema_from_dict, schema_to_dict
-from understudy.studio.asking import aside, body_of, chunks_of, object_of, whole_of
-from understudy.studio.graph import information, links, network
-from understudy.studio.guard import Guard, Key
+from understudy.studio.asking import aside, body_of, check_size, chunks_of, object_of, whole_of
+from understudy.studio.graph import links, network
+from understudy.studio.guard import Door, Guard
 from understudy.studio.job import Job, Jobs
 from understudy.studio.marginal import drawn
-from understudy.studio.workspace import Workspace
+from understudy.studio.views import columns, command, heat, told, trade
+from understudy.studio.workspace import LARGEST, Workspace
 from understudy.synthesizers import SYNTHESIZERS, make
 from understudy.workflow.plan import Plan
 from understudy.workflow.plan import plan as make_plan
@@ -52,9 +49,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class Studio:
     """One workspace, its runs, and the pages about them."""
 
-    def __init__(self, workspace: Workspace, key: Key, port: int) -> None:
+    def __init__(self, workspace: Workspace, door: Door, port: int) -> None:
         self.workspace = workspace
-        self.key = key
         self.jobs = Jobs()
         self.app = Starlette(
             routes=[
@@ -74,17 +70,18 @@ class Studio:
                 Route("/run/{run}/file/{kind}", _told(self.download)),
                 Route("/compare", _told(self.compare)),
             ],
-            middleware=[Middleware(Guard, key=key, port=port)],
+            middleware=[Middleware(Guard, door=door, port=port)],
         )
 
     # -- choose -------------------------------------------------------------------------------------------------------------
 
-    async def home(self, _: Request) -> Response:
+    async def home(self, request: Request) -> Response:
         """The tables of the workspace, and a place to bring one."""
-        return self._page("home.html", tables=self.workspace.tables(), runs=self.jobs.all())
+        return self._page(request, "home.html", tables=self.workspace.tables(), runs=self.jobs.all())
 
     async def upload(self, request: Request) -> Response:
         """Keep a table that the browser sends."""
+        check_size(request, LARGEST)
         async with request.form(max_files=1, max_fields=4) as form:
             sent = form.get("table")
             if not isinstance(sent, UploadFile) or not sent.filename:
@@ -101,7 +98,7 @@ class Studio:
         public = request.query_params.get("public") == "1"
         text = await aside(lambda: self.workspace.schema_text(name, fresh=fresh, public_domains=public))
         facts = schema_to_dict(parse_schema(text))
-        return self._page("describe.html", table=name, text=text, facts=facts, types=TYPES, roles=ROLES)
+        return self._page(request, "describe.html", table=name, text=text, facts=facts, types=TYPES, roles=ROLES)
 
     async def keep(self, request: Request) -> Response:
         """Check and keep what the owner said, as a file's text or as the form's fields."""
@@ -122,7 +119,13 @@ class Studio:
         schema = await aside(lambda: self.workspace.schema(name))
         about = {key: (kind.__doc__ or "").strip().split("\n")[0] for key, kind in SYNTHESIZERS.items()}
         return self._page(
-            "plan.html", table=name, synthesizers=about, default=DEFAULT_SYNTHESIZER, columns=list(schema)
+            request,
+            "plan.html",
+            table=name,
+            synthesizers=about,
+            default=DEFAULT_SYNTHESIZER,
+            columns=list(schema),
+            others=[other for other in self.workspace.tables() if other != name],
         )
 
     async def plan(self, request: Request) -> Response:
@@ -207,6 +210,8 @@ class Studio:
                 delta=delta,
                 synthesizer=mode,
                 look=body.get("look", True) is not False,
+                risk=body.get("risk", True) is not False,
+                control=self.workspace.path(str(body["control"])) if body.get("control") else None,
             )
             started.append(self.jobs.start(job).id)
         go = f"/run/{started[0]}" if len(started) == 1 else f"/compare?runs={','.join(started)}"
@@ -229,26 +234,23 @@ class Studio:
         job = self._job(request)
         made = job.release
         if made is None:
-            return self._page("run.html", table=job.table, job=job, release=None, command=_command(job))
+            return self._page(request, "run.html", table=job.table, job=job, release=None, command=command(job))
         edges = await aside(lambda: links(made))
         names = list(made.schema)
         return self._page(
+            request,
             "run.html",
             table=job.table,
             job=job,
             release=made,
-            command=_command(job),
+            command=command(job),
             yaml=dump_schema(made.schema),
-            columns=[
-                {"name": n, "drawn": column_chart(n, made.schema.codecs[n].labels(), _shares(made.card.table((n,))))}
-                for n in names
-            ]
-            if job.report is None
-            else [{"name": c.name, "drawn": c.drawn} for c in job.report.columns],
+            columns=columns(job, made),
             network=network(names, edges),
-            heat=_heat(job),
+            heat=heat(job),
             card=sorted(made.card, key=lambda e: (len(e.clique), 2.0 if e.error is None else e.error)),
             names=names,
+            assessments=() if job.report is None else job.report.assessments,
         )
 
     async def marginal(self, request: Request) -> Response:
@@ -284,8 +286,8 @@ class Studio:
         jobs = [job for job in (self.jobs.find(key) for key in wanted[:8]) if job is not None]
         if not jobs:
             return RedirectResponse("/", status_code=303)
-        views = [{"job": job, "heat": _heat(job), "tvd": _distances(job)} for job in jobs]
-        return self._page("compare.html", table=jobs[0].table, views=views)
+        views = [{"job": job, "heat": heat(job), "told": told(job)} for job in jobs]
+        return self._page(request, "compare.html", table=jobs[0].table, views=views, trade=trade(jobs))
 
     # -- the rest -----------------------------------------------------------------------------------------------------------
 
@@ -305,11 +307,11 @@ class Studio:
             )
         return job
 
-    def _page(self, template: str, **values: object) -> Response:
+    def _page(self, request: Request, template: str, **values: object) -> Response:
         table = values.get("table")
         account = self.workspace.account(str(table)) if table is not None else None
         page = _templates().get_template(template)
-        return HTMLResponse(page.render(token=self.key.token, account=account, **values))
+        return HTMLResponse(page.render(change=request.state.visit.change, account=account, **values))
 
 
 def _told(endpoint: Endpoint) -> Endpoint:
@@ -323,52 +325,9 @@ def _told(endpoint: Endpoint) -> Endpoint:
             if request.method == "POST" or request.url.path.startswith("/api/"):
                 return JSONResponse({"error": message}, status_code=400)
             page = _templates().get_template("refused.html")
-            return HTMLResponse(page.render(token="", account=None, message=message), status_code=400)
+            return HTMLResponse(page.render(change="", account=None, message=message), status_code=400)
 
     return answer
-
-
-def _command(job: Job) -> str:
-    """The command line that does the same."""
-    words = ["understudy", "synthesize", job.table, "--epsilon", job.epsilon, "--synthesizer", job.synthesizer]
-    if job.schema is not None:
-        words += ["--schema", job.schema.name]
-    if job.delta is not None:
-        words += ["--delta", job.delta]
-    words += ["--ledger", job.ledger.name, "-o", "synthetic.csv", "--release", "release.understudy"]
-    return " ".join(quote(word) for word in words)
-
-
-def _heat(job: Job) -> str:
-    """Mutual information, real above the diagonal and synthetic below; without a look at the real rows, synthetic alone."""
-    if job.release is None:
-        return ""
-    names = list(job.release.schema)
-    if job.report is not None and job.report.utility is not None and "mutual_information" in job.report.utility:
-        parts = job.report.utility["mutual_information"].parts
-        sides: list[dict[tuple[str, str], float]] = [{}, {}]
-        for part in parts:
-            for side, which in zip(sides, ("synthetic", "real"), strict=True):
-                value = part.facts.get(which)
-                if isinstance(value, int | float):
-                    side[part.columns[0], part.columns[1]] = float(value)
-        return matrix(names, sides[0], sides[1], title="mutual information: real above, synthetic below the diagonal")
-    few = names[:40]
-    made = {(a, b): information(job.release.card.table((a, b))) for i, a in enumerate(few) for b in few[:i]}
-    return matrix(few, made, title="mutual information of the synthetic rows")
-
-
-def _distances(job: Job) -> list[tuple[str, float]]:
-    if job.report is None or job.report.utility is None:
-        return []
-    found = job.report.utility
-    return [
-        (found[n].title, found[n].value or 0.0) for n in ("tvd_1", "tvd_2", "tvd_3") if n in found and found[n].computed
-    ]
-
-
-def _shares(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    return table / max(float(table.sum()), 1e-9)
 
 
 def _asset(name: str) -> str:

@@ -36,6 +36,13 @@ async def body_of(request: Request) -> dict[str, object]:
         raise Refused("The studio could not read this.") from None
 
 
+def check_size(request: Request, most: int) -> None:
+    """Refuse what says that it is too large, or does not say how large it is, before any of it is read."""
+    said = request.headers.get("content-length", "")
+    if not said.isascii() or not said.isdigit() or int(said) > most:
+        raise Refused(f"A table of up to {most // 2**30} GiB, and its size, are needed. Nothing was kept.")
+
+
 def object_of(found: object) -> dict[str, object]:
     """The JSON object it should be.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from itertools import combinations
 
 import numpy as np
 
 from understudy.measurements import Clique
 from understudy.releases import Release
+from understudy.reports.chart import safe
 
 
 def links(release: Release) -> dict[tuple[str, str], float]:
@@ -70,7 +70,7 @@ def network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> str:
         width = 0.8 + 5 * bits / most
         parts.append(
             f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}" stroke="#0072b2" stroke-opacity="0.55" '
-            f'stroke-width="{width:.1f}"><title>{escape(f"{a} — {b}: {bits:.3f} bits")}</title></line>'
+            f'stroke-width="{width:.1f}"><title>{safe(f"{a} — {b}: {bits:.3f} bits")}</title></line>'
         )
     for name, (x, y) in place.items():
         end = "start" if x > middle + 5 else "end" if x < middle - 5 else "middle"
@@ -79,7 +79,7 @@ def network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> str:
         shown = name if len(name) <= 20 else f"{name[:19]}…"
         parts.append(
             f'<circle cx="{x:.0f}" cy="{y:.0f}" r="6" fill="#1f2933"/>'
-            f'<text x="{x + away:.0f}" y="{y + rise:.0f}" font-size="12" text-anchor="{end}">{escape(shown)}</text>'
+            f'<text x="{x + away:.0f}" y="{y + rise:.0f}" font-size="12" text-anchor="{end}">{safe(shown)}</text>'
         )
     title = f"{len(names)} columns, {len(edges)} pairs measured together"
     return (

@@ -1,98 +1,164 @@
 """The guard at the studio's door: only this machine, only this visitor, only from the studio's own pages.
 
-The server listens on 127.0.0.1, but any page in the visitor's browser can reach that address. So each request must carry the cookie that a
-random token opened, name the studio's own host (against DNS rebinding), and, where it changes something, come from the studio's own origin
-and bring the token again in a header no other page can send. Pages may run the studio's own script and nothing else.
+The server listens on 127.0.0.1, but any page in the visitor's browser can reach that address. Three secrets, none of which tells another:
+
+launch   in the address on the custodian's terminal; it opens the door once and is worth nothing afterwards, for addresses end up in
+         histories and in the list of processes. The next one is told to the terminal alone.
+session  in a cookie that no script can read and no other site can send, under a name of this port's own.
+change   in the studio's own pages; whatever changes something brings it in a header that no other page can send.
+
+Each request must also name the studio's own host (against DNS rebinding) and, where its browser says who asks, be asked by the studio.
+Pages may run the studio's own script and nothing else.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
 
-COOKIE = "understudy_studio"
-HEADER = "x-understudy-token"
+HEADER = "x-understudy-change"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+VISITS = 20
+"""Browsers that may be in at once; the oldest has to open the door again."""
 
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "form-action 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'"
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "SAMEORIGIN",
+    "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
+_ON = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>Understudy studio</title>'
+    '<p><a href="/">Go on to the studio</a></p></html>'
+)
 
-@dataclass(frozen=True)
-class Key:
-    """What lets a visitor in: a token nobody can guess, shown once on the custodian's terminal.
 
-    >>> key = Key()
-    >>> key.fits(key.token), key.fits("x"), key.fits(None)
+def secret() -> str:
+    """256 bits that nobody can guess."""
+    return secrets.token_urlsafe(32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """A browser that was let in."""
+
+    session: str = field(default_factory=secret, repr=False)
+    change: str = field(default_factory=secret, repr=False)
+
+
+def same(shown: str | None, kept: str) -> bool:
+    """Whether this is the secret; takes the same time whatever was shown.
+
+    >>> same("abc", "abc"), same("abd", "abc"), same(None, "abc")
     (True, False, False)
     """
+    return shown is not None and secrets.compare_digest(shown.encode(), kept.encode())
 
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
-    def fits(self, shown: str | None) -> bool:
-        """Whether this is the token; takes the same time whatever was shown."""
-        return shown is not None and secrets.compare_digest(shown.encode(), self.token.encode())
+class Door:
+    """Who was let in, and what lets the next one in. `used` is told the next launch token whenever one is used up.
+
+    >>> door = Door()
+    >>> token = door.launch
+    >>> visit = door.open(token)
+    >>> door.open(token) is None, door.visit(visit.session) is visit, token in (visit.session, visit.change, door.launch)
+    (True, True, False)
+    """
+
+    def __init__(self, used: Callable[[str], None] | None = None) -> None:
+        self.launch = secret()
+        self._used = used
+        self._visits: list[Visit] = []
+
+    def open(self, shown: str | None) -> Visit | None:
+        """Let a browser in that shows the launch token, which is then used up."""
+        if not same(shown, self.launch):
+            return None
+        self.launch = secret()
+        visit = Visit()
+        self._visits = [*self._visits, visit][-VISITS:]
+        if self._used is not None:
+            self._used(self.launch)
+        return visit
+
+    def visit(self, shown: str | None) -> Visit | None:
+        """The visit that a cookie belongs to."""
+        return next((visit for visit in self._visits if same(shown, visit.session)), None)
 
 
 class Guard(BaseHTTPMiddleware):
     """Lets in what the module's text says, and nothing else."""
 
-    def __init__(self, app: ASGIApp, key: Key, port: int) -> None:
+    def __init__(self, app: ASGIApp, door: Door, port: int) -> None:
         super().__init__(app)
-        self.key = key
+        self.door = door
         self.port = port
+        self.cookie = f"understudy_studio_{port}"
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """Check one request, and put the headers on its answer."""
-        refusal = self.refusal(request)
+        refusal = self._foreign(request)
         if refusal is not None:
             return self._sealed(refusal)
-        if "token" in request.query_params:
-            # The token leaves the address bar at once, so that it is in no history and no referrer.
-            opened: Response = RedirectResponse("/", status_code=303)
-            opened.set_cookie(COOKIE, self.key.token, httponly=True, samesite="strict", path="/")
-            return self._sealed(opened)
+        if request.method != "POST" and "token" in request.query_params:
+            return self._sealed(self._opened(request))
+        visit = self.door.visit(request.cookies.get(self.cookie))
+        if visit is None:
+            told = "Open the address that `understudy studio` printed last: it carries the token that lets you in."
+            return self._sealed(PlainTextResponse(told, status_code=403))
+        if request.method == "POST":
+            if not self._own(request):
+                told = "This did not come from the studio's own page."
+                return self._sealed(PlainTextResponse(told, status_code=403))
+            if not same(request.headers.get(HEADER), visit.change):
+                told = "This did not come from the studio's own script."
+                return self._sealed(PlainTextResponse(told, status_code=403))
+        request.state.visit = visit
         return self._sealed(await call_next(request))
 
-    def refusal(self, request: Request) -> Response | None:
-        """Why a request is not let in, if it is not."""
-        host = request.headers.get("host", "")
-        if host not in {f"{name}:{self.port}" for name in HOSTS}:
+    def _opened(self, request: Request) -> Response:
+        visit = self.door.open(request.query_params["token"]) if request.method == "GET" else None
+        if visit is None:
+            told = "This address was used already, or never was one. The terminal shows the one that opens the studio."
+            return PlainTextResponse(told, status_code=403)
+        # A page that goes on by itself, and no redirection: only so does the browser take the next step for the studio's own, and send
+        # the cookie, when the address was clicked in a page, such as a terminal in the browser.
+        answer = HTMLResponse(_ON)
+        answer.set_cookie(self.cookie, visit.session, httponly=True, samesite="strict", path="/")
+        return answer
+
+    def _foreign(self, request: Request) -> Response | None:
+        """Why a request is nobody's who could be let in."""
+        if request.headers.get("host", "") not in {f"{name}:{self.port}" for name in HOSTS}:
             return PlainTextResponse("This is no address of the studio.", status_code=421)
         if request.method not in {"GET", "HEAD", "POST"}:
             return PlainTextResponse("The studio does not do that.", status_code=405)
-        if request.method != "POST" and "token" in request.query_params:
-            if self.key.fits(request.query_params["token"]):
-                return None
-            return PlainTextResponse("This is not the studio's token.", status_code=403)
-        if not self.key.fits(request.cookies.get(COOKIE)):
-            return PlainTextResponse(
-                "Open the address that `understudy studio` printed: it carries the token that lets you in.",
-                status_code=403,
-            )
-        if request.method == "POST":
-            origin = request.headers.get("origin")
-            if origin is None or urlsplit(origin).netloc != host or urlsplit(origin).scheme != "http":
-                return PlainTextResponse("This did not come from the studio's own page.", status_code=403)
-            if not self.key.fits(request.headers.get(HEADER)):
-                return PlainTextResponse("This did not come from the studio's own script.", status_code=403)
+        # Other servers of this machine are the same site to a browser, whatever their port: only the same origin will do. Who has the token
+        # may come from anywhere.
+        if "token" not in request.query_params and request.headers.get("sec-fetch-site", "none") not in {
+            "none",
+            "same-origin",
+        }:
+            return PlainTextResponse("This was asked for by another page.", status_code=403)
         return None
+
+    @staticmethod
+    def _own(request: Request) -> bool:
+        return request.headers.get("origin") == f"http://{request.headers.get('host')}"
 
     @staticmethod
     def _sealed(response: Response) -> Response:

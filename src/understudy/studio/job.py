@@ -44,6 +44,8 @@ class Job:
     options: dict[str, str] = field(default_factory=dict)
     seed: int | None = None
     look: bool = True
+    risk: bool = True
+    control: Path | None = None
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     run_id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: str = "waiting"
@@ -80,6 +82,7 @@ class Job:
             "done": round(self.done, 4),
             "spent": round(self.spent, 4),
             "message": self.message,
+            "released": self.release is not None,
             "notes": list(self.notes),
             "seconds": round(self.seconds if self.seconds is not None else time.monotonic() - self.began, 1),
         }
@@ -108,7 +111,7 @@ class Job:
             publish(made, title=f"{Path(self.table).stem}: a synthetic table").save(self.folder / "public.html")
             self.release = made
             if self.look:
-                self._look(made)
+                self._compare(made)
             self.state, self.stage, self.done = "done", "done", 1.0
         except Cancelled:
             self.state = "cancelled"
@@ -129,18 +132,28 @@ class Job:
         with Ledger.open(self.ledger) as book:
             return any(entry.run == self.run_id for entry in book.entries())
 
-    def _look(self, made: Release) -> None:
-        """Compare with the real rows, for the custodian."""
-        self._tell("comparing with the real rows", 0.0)
-        self.report = evaluate(
-            self.source,
-            self.folder / "synthetic.csv",
-            release=made,
-            risk=False,
-            ledger=self.ledger if made.statement.run else None,
-            progress=lambda stage, done: self._tell(f"comparing: {stage}", done),
-        )
-        self.report.save(self.folder / "report.html")
+    def _compare(self, made: Release) -> None:
+        """Compare with the real rows, for the custodian. Whatever becomes of it, the release is there."""
+        try:
+            self._tell("comparing with the real rows", 0.0)
+            self.report = evaluate(
+                self.source,
+                self.folder / "synthetic.csv",
+                release=made,
+                risk=self.risk,
+                holdout=self.control,
+                ledger=self.ledger if made.statement.run else None,
+                progress=lambda stage, done: self._tell(f"comparing: {stage}", done),
+            )
+            self.report.save(self.folder / "report.html")
+        except Cancelled:
+            self.notes.append("The comparison with the real rows was stopped. The release is whole.")
+        except UnderstudyError as error:
+            self.notes.append(f"There is no comparison with the real rows: {error}")
+        except Exception as error:
+            self.notes.append(
+                f"The comparison was stopped by an unexpected {type(error).__name__}. The release is whole."
+            )
 
     def _tell(self, stage: str, done: float) -> None:
         if self._stop.is_set():

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 from understudy.errors import Refused
 from understudy.releases import Release
-from understudy.reports.chart import column_chart, shade
+from understudy.reports.chart import column_chart, safe, shade
 
 MOST = 60
 """Codes of a column that a table of two draws; the rest is left to the download."""
@@ -46,20 +45,18 @@ def drawn(release: Release, columns: Sequence[str]) -> str:
             said = f"{names[0]} {word}, {names[1]} {other}: {share:.2%}"
             parts.append(
                 f'<rect x="{130 + i * size}" y="{8 + j * size}" width="{size - 1}" height="{size - 1}" fill="{shade(share / top)[0]}">'
-                f"<title>{escape(said)}</title></rect>"
+                f"<title>{safe(said)}</title></rect>"
             )
     for j, other in enumerate(down):
         parts.append(
-            f'<text x="124" y="{8 + j * size + size / 2 + 4:.0f}" font-size="10" text-anchor="end">{escape(other[:18])}</text>'
+            f'<text x="124" y="{8 + j * size + size / 2 + 4:.0f}" font-size="10" text-anchor="end">{safe(other[:18])}</text>'
         )
     low = 16 + len(down) * size
     for i, word in enumerate(across):
         x = 130 + i * size + size / 2
         turned = f'transform="rotate(-50 {x:.0f} {low})"'
-        parts.append(
-            f'<text x="{x:.0f}" y="{low}" font-size="10" text-anchor="end" {turned}>{escape(word[:18])}</text>'
-        )
-    title = escape(f"{names[0]} across, {names[1]} down: share of rows")
+        parts.append(f'<text x="{x:.0f}" y="{low}" font-size="10" text-anchor="end" {turned}>{safe(word[:18])}</text>')
+    title = safe(f"{names[0]} across, {names[1]} down: share of rows")
     width, height = 150 + len(across) * size, low + 110
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img" fill="#1f2933">'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +15,11 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Address:
-    """Where the studio answers, and the token that lets a visitor in."""
+    """Where the studio answers, and the token that lets one visitor in, once. `first` until somebody came."""
 
     port: int
     token: str
+    first: bool = True
 
     @property
     def url(self) -> str:
@@ -26,7 +28,8 @@ class Address:
 
 
 def serve(folder: Path, *, port: int = 0, ready: Callable[[Address], None]) -> None:
-    """Serve the tables of a folder until interrupted; `ready` is told the address once somebody can open it."""
+    """Serve the tables of a folder until interrupted. `ready` is told the address once somebody can open it, and the next one when
+    that was used up."""
     try:
         import uvicorn
 
@@ -35,7 +38,7 @@ def serve(folder: Path, *, port: int = 0, ready: Callable[[Address], None]) -> N
         raise Refused(
             'The studio needs more packages: pip install "understudy[studio,evaluate]". Nothing was started.'
         ) from None
-    from understudy.studio.guard import Key
+    from understudy.studio.guard import Door
     from understudy.studio.workspace import Workspace
 
     if not folder.is_dir():
@@ -47,10 +50,16 @@ def serve(folder: Path, *, port: int = 0, ready: Callable[[Address], None]) -> N
         listener.close()
         raise Refused(f"Port {port} is taken. Choose another, or none for a free one. Nothing was started.") from None
     with listener:
-        key, free = Key(), listener.getsockname()[1]
-        app = Studio(Workspace(folder.resolve()), key, free).app
+        free = listener.getsockname()[1]
+
+        def used(token: str) -> None:
+            with suppress(OSError):  # a terminal that is gone keeps nobody out
+                ready(Address(free, token, first=False))
+
+        door = Door(used)
+        app = Studio(Workspace(folder.resolve()), door, free).app
         config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False, date_header=False)
         server = uvicorn.Server(config)
         listener.listen(128)  # whoever comes before the server is up waits
-        ready(Address(free, key.token))
+        ready(Address(free, door.launch))
         server.run(sockets=[listener])

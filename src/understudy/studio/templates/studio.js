@@ -1,6 +1,6 @@
 "use strict";
 // The studio's one script. Names of columns and values are somebody else's text: they go in by textContent, never as markup.
-const token = document.querySelector("meta[name=understudy-token]").content;
+const change = document.querySelector("meta[name=understudy-change]").content;
 const find = (id) => document.getElementById(id);
 
 function complain(message) {
@@ -13,7 +13,7 @@ function complain(message) {
 async function send(path, body) {
   complain("");
   const form = body instanceof FormData;
-  const headers = { "x-understudy-token": token };
+  const headers = { "x-understudy-change": change };
   if (!form) headers["content-type"] = "application/json";
   let answer;
   try {
@@ -108,7 +108,7 @@ if (find("plan")) {
   const epsilon = () => Number((10 ** (Number(find("epsilon").value) / 100)).toPrecision(2)).toString();
   const asked = () => ({
     table: form.dataset.table, epsilon: epsilon(), delta: find("delta").value.trim(), rows: find("rows").value.trim() || "5000",
-    synthesizer: find("synthesizer").value, look: find("look").checked,
+    synthesizer: find("synthesizer").value, look: find("look").checked, risk: find("risk").checked, control: find("control").value,
   });
   let turn = 0, timer = null;
   const line = (list, text) => { const item = document.createElement("li"); item.textContent = text; list.append(item); };
@@ -162,7 +162,7 @@ async function look(run) {
 }
 if (find("progress") && !find("progress").hidden) {
   const run = find("progress").dataset.run;
-  const began = find("progress").dataset.state;
+  const began = find("progress").dataset.state, shown = find("progress").dataset.released === "1";
   find("cancel").addEventListener("click", () => { find("cancel").disabled = true; send(`/api/run/${run}/cancel`, {}); });
   const watch = async () => {
     const found = await look(run);
@@ -173,9 +173,12 @@ if (find("progress") && !find("progress").hidden) {
       find("seconds").textContent = `${found.seconds} s`;
       find("message").textContent = found.message;
       find("message").hidden = !found.message;
+      if (found.released && !shown) { location.reload(); return; }
       if (OVER.includes(found.state)) {
         find("cancel").hidden = true;
-        if (found.state === "done" && began !== "done") location.reload();
+        // Whoever reads the release already is asked before the page changes under their eyes.
+        if (shown) find("fresh").hidden = false;
+        else if (found.state === "done" && began !== "done") location.reload();
         return;
       }
     }

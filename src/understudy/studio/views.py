@@ -1,0 +1,82 @@
+"""What the pages show of a run: its columns, its pairs, its numbers, and the command that does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from shlex import quote
+
+from understudy.releases import Release
+from understudy.reports.chart import column_chart, matrix
+from understudy.reports.report import point, trade_figure
+from understudy.studio.graph import information
+from understudy.studio.job import Job
+
+PAIRED = 40
+"""Columns whose pairs are drawn where nobody compared them with the real rows."""
+
+TOLD = ("tvd_1", "tvd_2", "tvd_3", "match_risk", "attribute_inference", "membership_measurements")
+"""The findings that stand side by side."""
+
+
+def command(job: Job) -> str:
+    """The command line that does the same."""
+    words = ["understudy", "synthesize", job.table, "--epsilon", job.epsilon, "--synthesizer", job.synthesizer]
+    if job.schema is not None:
+        words += ["--schema", job.schema.name]
+    if job.delta is not None:
+        words += ["--delta", job.delta]
+    words += ["--ledger", job.ledger.name, "-o", "synthetic.csv", "--release", "release.understudy"]
+    lines = [" ".join(quote(word) for word in words)]
+    if job.look:
+        words = ["understudy", "evaluate", job.table, "synthetic.csv", "--release", "release.understudy"]
+        words += ["--ledger", job.ledger.name] + ([] if job.risk else ["--no-risk"])
+        words += [] if job.control is None else ["--holdout", job.control.name]
+        lines.append(" ".join(quote(word) for word in [*words, "-o", "report.html"]))
+    return "\n".join(lines)
+
+
+def columns(job: Job, made: Release) -> list[dict[str, str]]:
+    """The chart of every column, over the real rows where they were read."""
+    if job.report is not None:
+        return [{"name": c.name, "drawn": c.drawn} for c in job.report.columns]
+    found = []
+    for name in made.schema:
+        counts = made.card.table((name,))
+        shares = counts / max(float(counts.sum()), 1e-9)
+        found.append({"name": name, "drawn": column_chart(name, made.schema.codecs[name].labels(), shares)})
+    return found
+
+
+def heat(job: Job) -> str:
+    """Mutual information, real above the diagonal and synthetic below; without a look at the real rows, synthetic alone."""
+    if job.release is None:
+        return ""
+    names = list(job.release.schema)
+    if job.report is not None and job.report.utility is not None and "mutual_information" in job.report.utility:
+        parts = job.report.utility["mutual_information"].parts
+        sides: list[dict[tuple[str, str], float]] = [{}, {}]
+        for part in parts:
+            for side, which in zip(sides, ("synthetic", "real"), strict=True):
+                value = part.facts.get(which)
+                if isinstance(value, int | float):
+                    side[part.columns[0], part.columns[1]] = float(value)
+        return matrix(names, sides[0], sides[1], title="mutual information: real above, synthetic below the diagonal")
+    few = names[:PAIRED]
+    made = {(a, b): information(job.release.card.table((a, b))) for i, a in enumerate(few) for b in few[:i]}
+    return matrix(few, made, title="mutual information of the synthetic rows")
+
+
+def told(job: Job) -> list[tuple[str, str]]:
+    """The findings that runs are compared by: a number, or why there is none."""
+    found = [] if job.report is None else [f for a in job.report.assessments for f in a if f.name in TOLD]
+    return [(f.title, f.reason if f.value is None else f"{f.value:.3g}") for f in found]
+
+
+def trade(jobs: Sequence[Job]) -> str:
+    """Risk against utility, one point for each run that has both."""
+    points = [
+        point(job.synthesizer, job.report.utility, job.report.risk)
+        for job in jobs
+        if job.report is not None and job.report.utility is not None
+    ]
+    return trade_figure([p for p in points if p is not None])

@@ -1,0 +1,131 @@
+"""A run of the studio: what becomes of it when it is stopped, early or late, and what its comparison holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from understudy.studio.job import Job, Jobs
+
+from .conftest import people
+
+
+def job_of(folder: Path, kind: type[Job] = Job, **changes: object) -> Job:
+    (folder / "run").mkdir()
+    source = people(folder / "people.csv")
+    settings: dict[str, object] = {
+        "table": "people.csv",
+        "source": source,
+        "folder": folder / "run",
+        "schema": None,
+        "ledger": folder / "people.csv.ledger",
+        "epsilon": "1",
+        "delta": None,
+        "synthesizer": "independent",
+    }
+    return kind(**(settings | changes))  # type: ignore[arg-type]
+
+
+class Impatient(Job):
+    """Stopped as soon as the comparison has begun."""
+
+    def _tell(self, stage: str, done: float) -> None:
+        if stage.startswith("comparing: "):
+            self.cancel()
+        super()._tell(stage, done)
+
+
+class Hasty(Job):
+    """Stopped before anything was reserved."""
+
+    def _tell(self, stage: str, done: float) -> None:
+        self.cancel()
+        super()._tell(stage, done)
+
+
+def test_the_comparison_holds_attacks_and_their_control(tmp_path: Path) -> None:
+    job = job_of(tmp_path, control=people(tmp_path / "others.csv", rows=300))
+    stages: list[str] = []
+    keep = job._tell
+    job._tell = lambda stage, done: (stages.append(stage), keep(stage, done))[1]  # type: ignore[method-assign,func-returns-value]
+    job.run()
+    assert job.state == "done", job.message
+    assert job.report is not None
+    assert job.report.risk is not None
+    assert job.report.risk["attribute_inference"].computed
+    assert job.report.risk["membership_measurements"].computed
+    assert "comparing: Linkability" in stages, "each attack is told as it begins, and can be stopped there"
+    twin = json.loads((job.folder / "report.json").read_text())
+    assert twin["risk"]["facts"]["holdout"] is True
+
+
+def test_attacks_can_be_left_out(tmp_path: Path) -> None:
+    job = job_of(tmp_path, risk=False)
+    job.run()
+    assert job.report is not None
+    assert job.report.risk is None
+    assert job.report.utility is not None
+
+
+def test_without_a_control_what_needs_one_is_listed(tmp_path: Path) -> None:
+    job = job_of(tmp_path)
+    job.run()
+    assert job.report is not None
+    assert any("needs a holdout" in reason for _, reason in job.report.not_computed)
+    assert job.report.risk is not None
+    assert job.report.risk["match_risk"].computed
+
+
+def test_stopping_the_comparison_leaves_the_release_whole(tmp_path: Path) -> None:
+    job = job_of(tmp_path, Impatient)
+    job.run()
+    assert job.state == "done"
+    assert job.release is not None
+    assert job.report is None
+    assert job.notes == ["The comparison with the real rows was stopped. The release is whole."]
+    assert sorted(p.name for p in job.folder.iterdir()) == [
+        "public.html",
+        "public.json",
+        "release.understudy",
+        "synthetic.csv",
+    ]
+
+
+def test_a_control_that_fits_not_costs_the_comparison_alone(tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("x\n1\n2\n")
+    job = job_of(tmp_path, control=tmp_path / "other.csv")
+    job.run()
+    assert job.state == "done"
+    assert job.release is not None
+    assert job.notes[0].startswith("There is no comparison with the real rows: ")
+
+
+def test_stopped_before_it_reserved_nothing_is_spent(tmp_path: Path) -> None:
+    job = job_of(tmp_path, Hasty)
+    job.run()
+    assert (job.state, job.message) == ("cancelled", "Stopped. Nothing was spent.")
+    assert list(job.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("synthesizer", ["histogram", "no such"])
+def test_whatever_fails_is_one_line(tmp_path: Path, synthesizer: str) -> None:
+    job = job_of(tmp_path, synthesizer=synthesizer, delta="0", epsilon="1")
+    job.run()
+    assert job.state == "failed"
+    assert "\n" not in job.message
+    assert job.message
+
+
+def test_runs_wait_for_each_other_and_one_that_waits_can_be_stopped(tmp_path: Path) -> None:
+    jobs = Jobs()
+    job = job_of(tmp_path)
+    job.cancel()
+    ended: list[Job] = []
+    jobs.start(job, ended.append)
+    while not ended:
+        pass
+    assert job.message == "Stopped before it began. Nothing was spent."
+    assert jobs.find(job.id) is job
+    assert jobs.all() == [job]
