@@ -33,7 +33,7 @@ SURVEY = [2, 5, 6, 7, 8, 9, 15, 16, 16, 20, 32, 32, 32, 42, 3]
 def best(work: Callable[[], object], repeats: int = 5) -> float:
     """Seconds of processor time, the best of a few runs, and of many where they are short."""
     found, spent = float("inf"), 0.0
-    while repeats > 0 or spent < 0.2:
+    while repeats > 0 or spent < 1.0:
         start = time.process_time()
         work()
         took = time.process_time() - start

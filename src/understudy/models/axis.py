@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -31,19 +32,31 @@ def _repeated(length: int, after: int) -> Array:
     return matrix
 
 
+def axis_sum(before: int, length: int, after: int) -> Callable[[Array], Array]:
+    """What sums a table of before · length · after cells over the middle ones; the rest of the shape is laid flat.
+
+    >>> axis_sum(2, 3, 2)(np.arange(12.0)).tolist()
+    [[6.0, 9.0], [24.0, 27.0]]
+    """
+    if after == 1:
+        down = _ones(length)
+        return lambda values: values.reshape(before, length) @ down
+    if before == 1:
+        down = _ones(length)
+        return lambda values: down @ values.reshape(length, after)
+    if after <= KRONECKER and before >= 8:
+        spread = _repeated(length, after)
+        return lambda values: values.reshape(before, length * after) @ spread
+    if length * after < FEW and before >= FEW:
+        return lambda values: np.asarray(np.einsum("bla->ba", values.reshape(before, length, after)), np.float64)
+    row = _ones(1, length)
+    return lambda values: (row @ values.reshape(before, length, after)).reshape(before, after)
+
+
 def summed_axis(values: Array, before: int, length: int) -> Array:
     """The sum over one axis, `before` cells ahead of it; the rest of the shape is laid flat.
 
     >>> summed_axis(np.arange(12.0).reshape(2, 3, 2), 2, 3).tolist()
     [[6.0, 9.0], [24.0, 27.0]]
     """
-    after = values.size // max(before * length, 1)
-    if after == 1:
-        return values.reshape(before, length) @ _ones(length)
-    if before == 1:
-        return _ones(length) @ values.reshape(length, after)
-    if after <= KRONECKER and before >= 8:
-        return values.reshape(before, length * after) @ _repeated(length, after)
-    if length * after < FEW and before >= FEW:
-        return np.asarray(np.einsum("bla->ba", values.reshape(before, length, after)), np.float64)
-    return (_ones(1, length) @ values.reshape(before, length, after)).reshape(before, after)
+    return axis_sum(before, length, values.size // max(before * length, 1))(values)

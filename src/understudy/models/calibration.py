@@ -27,6 +27,9 @@ Array = NDArray[np.float64]
 SHORT = 4096
 """Potentials of at most so many cells are exponentiated together."""
 
+BLOCK = 1 << 14
+"""Cells of a longer one that are exponentiated at a time: what the fastest memory holds."""
+
 LEAST = float(np.finfo(np.float64).tiny)
 """The smallest float that is divided by."""
 
@@ -62,7 +65,11 @@ class _Node:
         ]
         # For each table what it must give on the way down, messages first; a marginal that nothing else shares may be written over.
         self.own = len(cliques)
+        self.above = bool(above)
+        # The table whose sums are known after going up: the one with the message to the parent, and at the root the first.
+        self.top = self.plan.place[self.parent] if above else 0
         self.upward = (self.plan.rank[self.parent],) if above else ()
+        self.spare = [True] * len(cliques) + [False] * len([*shared, *above])
         wanted = [
             (t, sorted((s for s in members if s != self.parent), reverse=True))
             for t, members in enumerate(self.plan.members)
@@ -156,16 +163,14 @@ class _Pass:
         self.tops = [1.0] * count  # what each message up was divided by
         for node in reversed(self.tree.order):
             parts = ready._nodes[node]
-            own = [weights.get(clique) for clique in parts.cliques]
-            factors = [*own, *(self.up[child] for child in parts.children)]
-            above = self.tree.parents[node] != ROOT
-            spare = [True] * len(own) + [False] * (len(parts.children) + above)
-            tables = self.tables[node] = parts.plan.tables([*factors, *[None] * above], spare)
-            if above:
-                table = parts.plan.place[parts.parent]
-                sums = parts.plan.marginal_table(tables, table)
-                self.seen[node] = sums
-                (message,) = parts.plan.sums[table](sums, parts.upward)
+            factors = [weights.get(clique) for clique in parts.cliques]
+            factors += [self.up[child] for child in parts.children]
+            if parts.above:
+                factors.append(None)
+            tables = self.tables[node] = parts.plan.tables(factors, parts.spare)
+            sums = self.seen[node] = parts.plan.marginal_table(tables, parts.top)
+            if parts.above:
+                (message,) = parts.plan.sums[parts.top](sums, parts.upward)
                 top = _top(message)
                 self.log_scale += math.log(top)
                 self.tops[node] = top
@@ -174,29 +179,34 @@ class _Pass:
     def _weights(self, placed: list[tuple[int, Clique, Array]]) -> dict[Clique, Array]:
         """Exponentials of all potentials, each with its largest cell at one and its axes in the order of its node."""
         weights = {}
-        small = [(clique, values) for _, clique, values in placed if values.size <= SHORT]
+        orders = self.ready.orders
+        small = []
+        for _, clique, values in placed:
+            order = orders[clique]
+            laid = values if order is None else values.transpose(order)
+            if values.size <= SHORT:
+                small.append((clique, laid))
+                continue
+            top = float(values.max())
+            self._lift(clique, top)
+            weights[clique] = _exponentials(laid, top)
         if small:
             # Many short arrays laid end to end: one call of each kind serves them all.
-            flat = np.concatenate([values.ravel() for _, values in small])
-            lengths = np.array([values.size for _, values in small])
-            starts = np.cumsum(lengths) - lengths
-            tops = np.maximum.reduceat(flat, starts)
-            for (clique, _), top in zip(small, tops.tolist(), strict=True):
-                self._lift(clique, top)
-            flat -= np.repeat(tops, lengths)
+            flat = np.concatenate([laid.ravel() for _, laid in small])
+            lengths = np.array([laid.size for _, laid in small])
+            ends = np.cumsum(lengths)
+            highest = np.maximum.reduceat(flat, ends - lengths)
+            tops = highest.tolist()
+            self.log_scale += sum(tops)
+            if not math.isfinite(self.log_scale):  # only then it matters which one it was
+                for (clique, _), top in zip(small, tops, strict=True):
+                    self._lift(clique, top)
+            flat -= np.repeat(highest, lengths)
             np.exp(flat, out=flat)
-            for (clique, values), start in zip(small, starts.tolist(), strict=True):
-                share = flat[start : start + values.size].reshape(values.shape)
-                order = self.ready.orders[clique]
-                weights[clique] = share if order is None else share.transpose(order)
-        for _, clique, values in placed:
-            if values.size > SHORT:
-                top = float(values.max())
-                self._lift(clique, top)
-                order = self.ready.orders[clique]
-                laid = values if order is None else values.transpose(order)
-                share = np.subtract(laid, top, out=np.empty(laid.shape))
-                weights[clique] = np.exp(share, out=share)
+            start = 0
+            for (clique, laid), end in zip(small, ends.tolist(), strict=True):
+                weights[clique] = flat[start:end].reshape(laid.shape)
+                start = end
         return weights
 
     def _lift(self, clique: Clique, top: float) -> None:
@@ -209,30 +219,41 @@ class _Pass:
     def down(self) -> tuple[dict[Clique, Array], float]:
         """From the root outwards: every clique's marginal, and log Z."""
         found: dict[Clique, Array] = {clique: np.ones(()) for clique in self.ready.cliques if not clique}
-        mass = self.ready._nodes[self.tree.root].plan.mass(self.tables[self.tree.root])
-        if not mass >= FAINT:
-            raise _Faint
+        mass = self._normalised()
         for node in self.tree.order:
             parts = self.ready._nodes[node]
-            plan = parts.plan
-            # The root's sums are divided by their total; every other node then has messages that make its own sum to one.
-            scale = 1 / mass if node == self.tree.root else None
+            plan, tables = parts.plan, self.tables[node]
             for table, wanted, ranks in parts.wanted:
-                sums = self.seen[node] if plan.place[parts.parent :] == [table] else None
-                if sums is None:
-                    sums = plan.marginal_table(self.tables[node], table)
+                sums = self.seen[node] if table == parts.top else plan.marginal_table(tables, table)
+                assert sums is not None
                 for s, values in zip(wanted, plan.sums[table](sums, ranks), strict=True):
                     if s >= parts.own:
-                        self._send(parts.children[s - parts.own], values if scale is None else values * scale)
+                        self._send(parts.children[s - parts.own], values)
                         continue
-                    alone = parts.alone[s] and values.flags.writeable
-                    if scale is not None:
-                        values = np.multiply(values, scale, out=values if alone else None)
-                    elif not alone:
-                        values = values.copy()
+                    kept = values if parts.alone[s] and values.flags.writeable else values.copy()
                     back = parts.backs[s]
-                    found[parts.cliques[s]] = values if back is None else values.transpose(back)
-        return found, float(np.log(mass)) + self.log_scale
+                    found[parts.cliques[s]] = kept if back is None else kept.transpose(back)
+        return found, math.log(mass) + self.log_scale
+
+    def _normalised(self) -> float:
+        """Make the root sum to one, after which every message down makes its node sum to one; what it summed to before."""
+        root = self.tree.root
+        tables, seen = self.tables[root], self.seen[root]
+        assert seen is not None
+        mass = float(seen.sum())
+        if not mass >= FAINT:
+            raise _Faint
+        there = [table for table in tables if table is not None]
+        if there:
+            # One of the factors is enough. The sums that are known already have to follow, where they are not that factor itself.
+            least = min(there, key=lambda table: table.size)
+            least *= 1 / mass
+            if seen is not least:
+                self.seen[root] = seen * (1 / mass)
+        else:
+            tables[0] = np.full(self.ready._nodes[root].plan.shapes[0], 1 / mass)
+            self.seen[root] = seen * (1 / mass)
+        return mass
 
     def joints(self) -> list[Array]:
         """After going down: every node laid out."""
@@ -253,20 +274,31 @@ class _Pass:
         # Where the child said nothing, or next to nothing, the belief is nothing too.
         message = belief / np.maximum(said, LEAST)
         message *= 1 / self.tops[child]
-        if not message.max() <= 1 / FAINT:
+        if not message.item(message.argmax()) <= 1 / FAINT:
             raise _Faint
         parts = self.ready._nodes[child]
         tables, seen = self.tables[child], self.seen[child]
         assert seen is not None
-        table = parts.plan.place[parts.parent]
-        same = seen is tables[table]
-        tables[table] = parts.plan.multiplied(tables[table], parts.parent, message)
-        self.seen[child] = tables[table] if same else parts.plan.multiplied(seen, parts.parent, message)
+        same = seen is tables[parts.top]
+        tables[parts.top] = parts.plan.multiplied(tables[parts.top], parts.parent, message)
+        self.seen[child] = tables[parts.top] if same else parts.plan.multiplied(seen, parts.parent, message)
+
+
+def _exponentials(values: Array, top: float) -> Array:
+    """exp(values - top), some cells at a time, so that the difference is still at hand when its exponential is taken."""
+    share = np.empty(values.shape)
+    if not values.flags.c_contiguous:
+        return np.exp(np.subtract(values, top, out=share), out=share)
+    given, made = values.reshape(-1), share.reshape(-1)
+    for start in range(0, given.size, BLOCK):
+        part = made[start : start + BLOCK]
+        np.exp(np.subtract(given[start : start + BLOCK], top, out=part), out=part)
+    return share
 
 
 def _top(values: Array) -> float:
     """The largest cell of a message, which must be one to trust."""
-    top = float(values.max())
+    top: float = values.item(values.argmax())
     if not top >= FAINT:
         raise _Faint
     return top

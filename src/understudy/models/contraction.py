@@ -19,10 +19,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.axis import summed_axis
+from understudy.models.layout import Layout, Mask, Product, Sums, bits
 
 Array = NDArray[np.float64]
-Mask = int
 
 SEARCHED = 8
 """Columns whose split into groups is searched through; beyond, the smallest ones are taken together first."""
@@ -32,15 +31,6 @@ SMALL = 2048
 
 TABLE_COST, PRODUCT_COST, BATCH_COST, SPLIT_COST = 8.0, 0.5, 1500.0, 50_000.0
 """Rough nanoseconds: for a cell of a table, for a cell of the node in the matrix products, for each z, for having three tables at all."""
-
-
-def bits(mask: Mask) -> list[int]:
-    """The axes in a set of axes.
-
-    >>> bits(0b1101)
-    [0, 2, 3]
-    """
-    return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
 @cache
@@ -110,27 +100,29 @@ class Contraction:
         self.dims = tuple(self._cells(group) for group in self.groups)
         pairs = ((i, j), (i, c), (j, c))
         self.place = self._placed([z | a | b for a, b in pairs])
-        self.parts = [_Table(self.lengths, bits(z) + bits(a) + bits(b)) for a, b in pairs]
+        self.parts = [Layout(self.lengths, bits(z) + bits(a) + bits(b)) for a, b in pairs]
         self.shapes = [(self.dims[0], self.dims[a], self.dims[b]) for a, b in ((1, 2), (1, 3), (2, 3))]
         self.members = [[s for s, t in enumerate(self.place) if t == table] for table in range(3)]
         self.rank = [self.members[t].index(s) for s, t in enumerate(self.place)]
-        self.laid = [(self.parts[t].order(m), self.parts[t].shape(m)) for m, t in zip(scopes, self.place, strict=True)]
-        self.products = [
-            _Product(self.parts[t], [self.scopes[s] for s in self.members[t]]) if self.members[t] else None
-            for t in range(3)
+        orders = [self.parts[t].order(m) for m, t in zip(scopes, self.place, strict=True)]
+        self.laid = [
+            (None if order == sorted(order) else order, self.parts[t].shape(m))
+            for order, m, t in zip(orders, scopes, self.place, strict=True)
         ]
-        self.sums = [_Sums(self.parts[t], [self.scopes[s] for s in self.members[t]]) for t in range(3)]
+        self.products = [
+            (t, members, Product(self.parts[t], [self.scopes[s] for s in members]))
+            for t, members in enumerate(self.members)
+            if members
+        ]
+        self.sums = [Sums(self.parts[t], [self.scopes[s] for s in self.members[t]]) for t in range(3)]
 
     def tables(self, factors: Sequence[Array | None], spare: Sequence[bool] | None = None) -> list[Array | None]:
         """The three tables; None stands for all ones, as it does among the factors. Factors that are `spare` may be written over."""
-        made: list[Array | None] = []
-        for members, product, shape in zip(self.members, self.products, self.shapes, strict=True):
-            if product is None:
-                made.append(None)
-                continue
+        made: list[Array | None] = [None, None, None]
+        for t, members, product in self.products:
             some = [factors[s] for s in members]
             table = product(some, [spare[s] for s in members] if spare else [False] * len(members))
-            made.append(None if table is None else table.reshape(shape))
+            made[t] = None if table is None else table.reshape(self.shapes[t])
         return made
 
     def spread(self, tables: Sequence[Array | None], table: int) -> Array:
@@ -159,7 +151,7 @@ class Contraction:
         table = self.place[scope]
         order, shape = self.laid[scope]
         lengths = self.parts[table].lengths
-        laid = factor.transpose(order).reshape(shape)
+        laid = (factor if order is None else factor.transpose(order)).reshape(shape)
         if values is None:
             spread = np.empty(lengths)
             spread[...] = laid
@@ -225,159 +217,3 @@ def _mixed(left: Array | None, right: Array | None, between: int) -> Array:
     if left is None:
         return np.asarray(right.sum(axis=1, keepdims=True), np.float64)
     return left * right if between == 1 else left @ right
-
-
-class _Table:
-    """A table's axes: numbers of the node's axes in the order they are laid out."""
-
-    def __init__(self, lengths: tuple[int, ...], axes: list[int]) -> None:
-        self.axes = axes
-        self.lengths = [lengths[axis] for axis in axes]
-        self.at = {axis: position for position, axis in enumerate(axes)}
-
-    def local(self, scope: Mask) -> Mask:
-        """A scope by position in this table."""
-        return sum(1 << self.at[axis] for axis in bits(scope))
-
-    def order(self, scope: Mask) -> list[int]:
-        """The scope's axes in the node's order, by where they stand in this table's order: argsort for factors coming in."""
-        positions = [self.at[axis] for axis in bits(scope)]
-        return sorted(range(len(positions)), key=positions.__getitem__)
-
-    def shape(self, scope: Mask) -> tuple[int, ...]:
-        """The scope's lengths, one for every axis it does not have."""
-        return tuple(n if scope >> axis & 1 else 1 for axis, n in zip(self.axes, self.lengths, strict=True))
-
-
-_ANEW, _INTO_LEFT, _INTO_RIGHT = -1, -2, -3
-"""Where the product of two tables goes."""
-
-
-class _Product:
-    """Multiplies factors into a table, the small ones together first, so that few multiplications have the table's size."""
-
-    def __init__(self, table: _Table, scopes: Sequence[Mask]) -> None:
-        self.table = table
-        self.orders = [table.order(scope) for scope in scopes]
-        self.shapes = [table.shape(scope) for scope in scopes]
-        self.locals = [table.local(scope) for scope in scopes]
-        self.plain = [order == sorted(order) for order in self.orders]
-        self.full = tuple(table.lengths)
-        self.plans: dict[tuple[int, ...], list[int]] = {}
-
-    def __call__(self, factors: Sequence[Array | None], spare: Sequence[bool]) -> Array | None:
-        there = tuple([i for i, factor in enumerate(factors) if factor is not None])
-        if not there:
-            return None
-        plan = self.plans.get(there)
-        if plan is None:
-            plan = self.plans[there] = self._planned([self.locals[i] for i in there])
-        stack: list[tuple[Array, bool]] = []
-        for step in plan:
-            if step >= 0:
-                i = there[step]
-                factor = factors[i]
-                assert factor is not None
-                turned = factor if self.plain[i] else factor.transpose(self.orders[i])
-                # A product takes over the layout of its factors, so all are laid out row by row: they are small, it is not.
-                own = spare[i]
-                if not turned.flags.c_contiguous:
-                    turned, own = np.ascontiguousarray(turned), True
-                stack.append((turned.reshape(self.shapes[i]), own))
-                continue
-            right, right_own = stack.pop()
-            left, left_own = stack.pop()
-            if step == _INTO_LEFT and left_own:
-                stack.append((np.multiply(left, right, out=left), True))
-            elif step == _INTO_RIGHT and right_own:
-                stack.append((np.multiply(left, right, out=right), True))
-            else:
-                stack.append((left * right, True))
-        result, mine = stack.pop()
-        if result.shape != self.full:
-            spread = np.empty(self.full)
-            spread[...] = result
-            return spread
-        return result if mine and result.flags.c_contiguous else np.array(result, order="C")
-
-    def _planned(self, scopes: list[Mask]) -> list[int]:
-        """Numbers push a factor, negative ones multiply the two on top; factors without the last axis first come together by themselves."""
-        lengths = self.table.lengths
-
-        def cells(mask: Mask) -> int:
-            return math.prod(lengths[i] for i in bits(mask))
-
-        def fold(items: list[int], last: int) -> tuple[list[int], Mask]:
-            if not items:
-                return [], 0
-            if last < 0:  # numbers, with no axis at all
-                return [items[0], *(step for item in items[1:] for step in (item, _ANEW))], 0
-            here = [i for i in items if scopes[i] >> last & 1]
-            below, mask = fold([i for i in items if not scopes[i] >> last & 1], last - 1)
-            if not here:
-                return below, mask
-            parts = [([i], scopes[i]) for i in here] + ([(below, mask)] if below else [])
-            parts.sort(key=lambda part: cells(part[1]))
-            steps, union = list(parts[0][0]), parts[0][1]
-            for more, its in parts[1:]:
-                steps += [*more, _ANEW]
-                union |= its
-            return steps, union
-
-        return self._directed(fold(list(range(len(scopes))), len(lengths) - 1)[0], scopes)
-
-    @staticmethod
-    def _directed(steps: list[int], scopes: list[Mask]) -> list[int]:
-        """The same steps, where a product has the axes of one of its sides saying which: it may be written over."""
-        result, stack = [], []
-        for step in steps:
-            if step >= 0:
-                result.append(step)
-                stack.append(scopes[step])
-                continue
-            right, left = stack.pop(), stack.pop()
-            both = left | right
-            result.append(_INTO_LEFT if left == both else _INTO_RIGHT if right == both else _ANEW)
-            stack.append(both)
-        return result
-
-
-class _Sums:
-    """Sums a table down to several scopes, through steps they share."""
-
-    def __init__(self, table: _Table, scopes: Sequence[Mask]) -> None:
-        self.lengths = table.lengths
-        self.whole = (1 << len(table.lengths)) - 1
-        self.locals = [table.local(scope) for scope in scopes]
-        self.shapes = [[table.lengths[axis] for axis in bits(local)] for local in self.locals]
-        # A marginal leaves with its axes in the node's order.
-        self.backs = [np.argsort(table.order(scope)).tolist() for scope in scopes]
-        self.plain = [back == sorted(back) for back in self.backs]
-        self.plans: dict[tuple[int, ...], list[tuple[Mask, int, int, Mask]]] = {}
-
-    def __call__(self, values: Array, wanted: tuple[int, ...]) -> list[Array]:
-        plan = self.plans.get(wanted)
-        if plan is None:
-            plan = self.plans[wanted] = self._planned([self.locals[i] for i in wanted])
-        made: dict[Mask, Array] = {self.whole: values}
-        for source, before, length, result in plan:
-            made[result] = summed_axis(made[source], before, length)
-        found = []
-        for i in wanted:
-            values = made[self.locals[i]].reshape(self.shapes[i])
-            found.append(values if self.plain[i] else values.transpose(self.backs[i]))
-        return found
-
-    def _planned(self, scopes: list[Mask]) -> list[tuple[Mask, int, int, Mask]]:
-        def cells(mask: Mask) -> int:
-            return math.prod(self.lengths[i] for i in bits(mask))
-
-        known, steps = [self.whole], []
-        for scope in sorted(scopes, key=cells, reverse=True):
-            source = min((mask for mask in known if mask & scope == scope), key=cells)
-            for axis in sorted(bits(source & ~scope), key=lambda i: (self.lengths[i], i), reverse=True):
-                before = cells(source & ((1 << axis) - 1))
-                steps.append((source, before, self.lengths[axis], source & ~(1 << axis)))
-                source &= ~(1 << axis)
-                known.append(source)
-        return steps
