@@ -195,7 +195,7 @@ def _bounded(column: Lattice, low: int, high: int) -> Column:
         return replace(column, min=low * column.step, max=high * column.step, learned=learned)
     assert isinstance(column, Date | Datetime)
     earliest, latest = _calendar(column)
-    low, high = max(low, earliest), min(max(high, earliest), latest)
+    low, high = (min(max(index, earliest), latest) for index in (low, high))  # noise alone may point beyond either end
     return replace(column, min=column.value_at(low), max=column.value_at(max(high, low)), learned=learned)  # type: ignore[arg-type]
 
 
