@@ -1,7 +1,7 @@
 """One row changes numbers that were paid for, and nothing else: not a name, not a shape, not a file, not how the other rows are read.
 
 Most tests here make the curator deaf: it answers every count with the same number. Whatever still differs between two tables was not paid
-for. Where a schema is learned it is an answer like any other, and its distribution is audited.
+for. Where a schema is learned it is an answer like any other, and its distribution is audited (test_learned).
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import pytest
 from pyarrow import parquet
 
 from curator.rooms import Practice, no_noise, room_of
-from privacy.audit import audited, by_outcome
 from privacy.broken import BROKEN, IN_DUCKDB, Broken
 from privacy.odd import PAIRS, Pair, cell
 from privacy.runs import (
@@ -41,14 +40,14 @@ from privacy.runs import (
     written,
 )
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
-from understudy.curator import Custody, Till
+from understudy.curator import Till
+from understudy.curator.discovery import uncut
 from understudy.curator.stability import labels
-from understudy.schema import Categorical, Column, Integer, Schema, Undeclared, save_schema
-from understudy.synthesizers import silent
+from understudy.schema import Categorical, Column, Schema, save_schema
 from understudy.workflow.run import synthesize
 
 METHODS = ("independent", "histogram", "stability")
@@ -85,7 +84,9 @@ def test_an_odd_row_changes_nothing_that_was_not_paid_for(pair: Pair, counted):
     """The same release byte for byte when answers do not depend on rows; and no count moves by more than the rows that differ."""
     (here, before), (there, after) = counted(pair.here, pair.columns), counted(pair.there, pair.columns)
     assert here == there
-    assert len(before) == len(after) >= len(pair.columns)  # what finds bins counts a column more than once
+    # The synthesizer counts each column once. Where bins have to be found, discovery looks at the range once and counts the bins it found:
+    # nothing stands out of answers that are all alike, so a look goes no deeper, and the schema alone says how many questions there are.
+    assert len(before) == len(after) == sum(3 if uncut(SCHEMA[name]) else 1 for name in pair.columns)
     for one, other in zip(before, after, strict=True):
         assert one.shape == other.shape
         assert np.abs(other - one).sum() <= pair.moved
@@ -326,6 +327,15 @@ def test_the_command_line_says_the_same(options, tmp_path, capsys):
     assert here == there
 
 
+@cache
+def room_filter(currency: Currency) -> Filter:
+    return Filter.of(
+        Budget.of(1, "1e-3"),
+        currency=currency,
+        threshold_delta=Fraction(0) if currency is Currency.PURE else Fraction(1, 2000),
+    )
+
+
 class Kept(Practice):
     """A run that keeps the bytes it is asked to store."""
 
@@ -349,60 +359,6 @@ def test_a_label_that_does_not_show_leaves_no_trace_in_the_stored_answer(rare):
         stored.append(kept.payloads)
     assert len(stored[0]) == 1
     assert stored[0] == stored[1]
-
-
-# Learned schemas: how often each comes out, on tables that differ by one row
-
-OPEN = Schema(columns=(Undeclared(name="a"), Categorical(name="b"), Integer(name="c")))
-ROW = {"a": "12", "b": "x", "c": 7}
-
-
-@cache
-def room_filter(currency: Currency) -> Filter:
-    return Filter.of(
-        Budget.of(1, "1e-3"),
-        currency=currency,
-        threshold_delta=Fraction(0) if currency is Currency.PURE else Fraction(1, 2000),
-    )
-
-
-def learned(rows: list[dict[str, object]], currency: Currency, times: int) -> tuple[list[str], Cost]:
-    """The schemas that discovery arrived at, and its price."""
-    found, room = [], room_of(rows, OPEN, currency=currency, delta="1e-3")
-    filter = room_filter(currency)
-    for _ in range(times):
-        custody = Custody(replace(room, till=Till(Practice(), replace(filter))), OPEN)
-        schema = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=silent)
-        found.append(repr(schema))
-    costs = [cost for _, cost in custody.charges]
-    return found, sum(costs[1:], costs[0])
-
-
-LEARNING = (
-    ([ROW] * 12, [ROW] * 13),
-    ([], [ROW]),
-    ([ROW] * 30, [*[ROW] * 30, {"a": "red", "b": "y", "c": 10**9}]),
-)
-"""Tables on which a type, a list or a bound hangs by one row."""
-
-
-def check_learned(currency: Currency, pair: tuple[list, list], times: int) -> None:
-    (one, cost), (other, _) = (learned(rows, currency, times) for rows in pair)
-    assert not audited(*by_outcome(one, other), cost).violated
-
-
-@pytest.mark.parametrize(
-    ("currency", "pair"), list(zip(Currency, LEARNING, strict=True)), ids=["twelve", "none", "thirty"]
-)
-def test_a_learned_schema_tells_no_more_than_it_cost(currency, pair):
-    check_learned(currency, pair, 100)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("currency", Currency)
-@pytest.mark.parametrize("pair", LEARNING, ids=["twelve", "none", "thirty"])
-def test_a_learned_schema_tells_no_more_than_it_cost_at_length(currency, pair):
-    check_learned(currency, pair, 2000)
 
 
 def test_the_plain_rows_fill_every_column():
