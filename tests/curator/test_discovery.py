@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from curator.rooms import room_of
+from curator.rooms import no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.curator import Custody
 from understudy.curator.discovery import _bounded, close, shares
@@ -56,7 +56,7 @@ def test_a_closed_schema_with_bins_costs_nothing():
 
 def test_an_open_schema_is_closed_within_the_share():
     schema = Schema(columns=tuple(Undeclared(name=n) for n in ("age", "place", "born", "smoker")))
-    room = room_of(ROWS, schema, epsilon=4)
+    room = room_of(ROWS, schema, epsilon=4, noise=no_noise)  # what noise adds by chance is test_learned's business
     custody = Custody(room, schema)
     before = room.till.left
     closed = custody.discover(share=Fraction(1, 2), delta=room.till.left_delta, progress=silent)
@@ -76,7 +76,7 @@ def test_numbers_with_a_word_among_them_are_numbers_with_a_missing_code():
     incomes = RNG.lognormal(10, 0.7, 6000).round().astype(int)
     rows = [{"income": "N" if i % 5 == 0 else str(v)} for i, v in enumerate(incomes)]
     schema = Schema(columns=(Undeclared(name="income"),))
-    room = room_of(rows, schema, epsilon=4)
+    room = room_of(rows, schema, epsilon=4, noise=no_noise)
     before = room.till.left
     closed, known, table = close(room, schema, amount=before / 2, delta=room.till.left_delta, progress=silent)
     income = closed["income"]
@@ -94,7 +94,7 @@ def test_numbers_with_a_word_among_them_are_numbers_with_a_missing_code():
 def test_labels_with_numbers_among_them_stay_labels():
     rows = [{"code": f"{'ABCDEFGHIJ'[i % 10]}{i % 40:02}" if i % 2 else str(250 + i % 12)} for i in range(6000)]
     schema = Schema(columns=(Undeclared(name="code"),))
-    room = room_of(rows, schema, epsilon=4)
+    room = room_of(rows, schema, epsilon=4, noise=no_noise)
     closed, *_ = close(room, schema, amount=room.till.left / 2, delta=room.till.left_delta, progress=silent)
     assert isinstance(closed["code"], Categorical)
     assert len(closed["code"].values) == 26
@@ -245,16 +245,16 @@ def test_more_columns_mean_fewer_bins_for_each():
 
 def test_it_is_told_how_much_lies_beyond_the_bounds():
     narrow = Integer(name="income", min=0, max=20_000)
-    room = room_of(INCOMES, Schema(columns=(narrow,)), epsilon=4)
+    room = room_of(INCOMES, Schema(columns=(narrow,)), epsilon=4, noise=no_noise)
     closed, *_ = close(room, Schema(columns=(narrow,)), amount=room.till.left, delta=Fraction(0), progress=silent)
     beyond = sum(row["income"] > 20_000 for row in INCOMES)
     told = re.search(r"about ([\d,]+) above", closed["income"].note)
-    assert abs(int(told[1].replace(",", "")) - beyond) < 200
+    assert int(told[1].replace(",", "")) == beyond
     assert "below" not in closed["income"].note
 
 
 def test_nothing_is_told_where_nothing_stands_out():
     for column in (INCOME, replace(INCOME, max=20_000, outside=Outside.MISSING)):
-        room = room_of(INCOMES, Schema(columns=(column,)))
+        room = room_of(INCOMES, Schema(columns=(column,)), noise=no_noise)
         closed, *_ = close(room, Schema(columns=(column,)), amount=room.till.left, delta=Fraction(0), progress=silent)
         assert closed["income"].note == ""

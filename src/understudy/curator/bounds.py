@@ -1,8 +1,9 @@
 """Private bounds: where a column's values lie, without its smallest or largest value ever being looked up.
 
 Two noisy histograms on public grids. The first counts lattice indices by sign and number of binary digits, which fits every column
-there is. The second cuts the outermost two bins that stand out of the noise into pieces, and drops the outer pieces whose sum does not.
-What lies outside is clipped. Rare extremes do not stand out, so they do not show: that is the point.
+there is. Bins that stand out of the noise are taken, and those next to them that seem to hold something. The second cuts the outermost two
+into pieces, and drops the outer pieces that seem to hold nothing. What lies outside is clipped, and clipping moves rows, while bounds too
+wide cost little: so far out, a lighter word is enough. Rare extremes do not stand out, so they do not show: that is the point.
 
 Why it is private. Each row lies in at most one bin of each histogram, so one unit moves each by at most the sensitivity of a histogram; the
 two prices add up. The grids are public, the second being chosen from the first's noisy answer. Every bin is noised, the empty ones too.
@@ -31,7 +32,10 @@ PIECES = 8
 FALSE_ALARM = Fraction(1, 1000)
 """Chance that an empty bin anywhere in the first histogram stands out of the noise."""
 
-SIGMAS = 2
+BESIDE = 2
+"""Standard deviations by which a bin next to one that stands out must exceed zero to be taken too."""
+
+SIGMAS = 1.5
 """Standard deviations by which the sum of outer pieces must exceed zero to be kept."""
 
 NOWHERE = (0, 1)
@@ -45,7 +49,7 @@ def bounds(room: Room, column: str, *, amount: Fraction) -> tuple[int, int]:
     if occupied.size == 0:
         _histogram(room, column, tuple(range(PIECES + 1)), amount / 2)  # the same price whatever the rows say
         return NOWHERE
-    first, last = int(occupied[0]), int(occupied[-1])
+    first, last = _widened(counts, int(occupied[0]), int(occupied[-1]), BESIDE * deviation(room.law, scale))
     lower, upper = _pieces(MAGNITUDES[first], MAGNITUDES[first + 1]), _pieces(MAGNITUDES[last], MAGNITUDES[last + 1])
     edges = tuple(dict.fromkeys(lower + upper))
     fine, scale = _histogram(room, column, edges, amount / 2)
@@ -53,6 +57,19 @@ def bounds(room: Room, column: str, *, amount: Fraction) -> tuple[int, int]:
     low = edges[min(_outer(fine, noise), len(lower) - 2)]
     high = edges[-1 - min(_outer(fine[::-1], noise), len(upper) - 2)] - 1
     return low, max(low, high)
+
+
+def _widened(counts: NDArray[np.int64], first: int, last: int, enough: float) -> tuple[int, int]:
+    """From the outermost bins that stand out, one bin after the other outward as long as it holds enough.
+
+    >>> _widened(np.array([1, 9, 5, 40, 7, 2, 8]), 3, 3, 4.0)
+    (1, 4)
+    """
+    while first > 0 and counts[first - 1] > enough:
+        first -= 1
+    while last + 1 < len(counts) and counts[last + 1] > enough:
+        last += 1
+    return first, last
 
 
 def _histogram(room: Room, column: str, edges: tuple[int, ...], amount: Fraction) -> tuple[NDArray[np.int64], Fraction]:

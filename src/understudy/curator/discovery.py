@@ -20,7 +20,7 @@ from understudy.curator.descent import STANDING, descend
 from understudy.curator.room import Room, Rows
 from understudy.curator.stability import labels
 from understudy.curator.tree import Tree
-from understudy.curator.vote import types
+from understudy.curator.vote import Elected, types
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.schema import Categorical, Column, Date, Datetime, Integer, Lattice, Outside, Real, Schema, Undeclared
@@ -34,8 +34,9 @@ VOTE_SHARE = Fraction(1, 4)
 VALUES_WEIGHT, BOUNDS_WEIGHT = 3, 2
 """A list of values needs somewhat sharper counts than a pair of bounds."""
 
-OPEN_SHARE = Fraction(1, 5)
-"""Part of a run that finds types, values and bounds, where any are left open."""
+OPEN_SHARE, LEAST_OPEN = Fraction(2, 5), Fraction(1, 20)
+"""Part of a run that finds types, values and bounds, if every column leaves them open: a value that was clipped or not found is off in
+every table it is part of. A column's own part does not grow where fewer do; for a single one of many it is the least."""
 
 CUT_SHARE = Fraction(1, 5)
 """Part of a run that finds the bins of its columns and counts them, if every column needs bins; a column's own part does not grow where
@@ -79,7 +80,9 @@ def shares(schema: Schema) -> tuple[Fraction, Fraction]:
         return Fraction(0), Fraction(0)
     # Of a column without a type nobody knows yet whether it will need bins.
     needy = sum(uncut(schema[name]) or isinstance(schema[name], Undeclared) for name in schema)
-    return OPEN_SHARE if open_columns(schema) else Fraction(0), CUT_SHARE * needy / len(schema)
+    unknown = len(open_columns(schema))
+    for_open = max(OPEN_SHARE * unknown / len(schema), LEAST_OPEN) if unknown else Fraction(0)
+    return for_open, CUT_SHARE * needy / len(schema)
 
 
 def needs_delta(schema: Schema) -> bool:
@@ -105,29 +108,37 @@ def close(
             f"{name}: its values have to be learned, which cannot be done with δ = 0. {remedy}. Nothing was spent"
         )
     undeclared = [c for c in open_columns(schema) if isinstance(c, Undeclared)]
+    votes: dict[str, Elected] = {}
     if undeclared:
-        for column in types(room, undeclared, amount=amount * VOTE_SHARE):
-            schema = schema.with_column(column)
+        for elected in types(room, undeclared, amount=amount * VOTE_SHARE):
+            schema = schema.with_column(elected.column)
+            votes[elected.column.name] = elected
         amount *= 1 - VOTE_SHARE
         table = table.described(schema)
     holes = open_columns(schema)
-    weights = [VALUES_WEIGHT if isinstance(c, Categorical) else BOUNDS_WEIGHT for c in holes]
+    weights = [_weight(column, votes.get(column.name)) for column in holes]
     lists = sum(isinstance(c, Categorical) for c in holes)
-    here = replace(room, table=table)
     for done, (column, weight) in enumerate(zip(holes, weights, strict=True)):
         progress("schema", done / len(holes))
         part = amount * weight / sum(weights)
         if isinstance(column, Categorical):
-            shown, bought = labels(here, column.name, amount=part, delta=delta / lists)
-            other = column.other if column.other is not None else OTHER
-            while other in shown or other in column.missing:
-                other += "_"
-            found: Column = replace(column, values=shown, other=other, learned=(*column.learned, "values"))
-            known = known + Measurements((), (bought,))
-        else:
-            assert isinstance(column, Lattice)
-            found = _bounded(column, *bounds(here, column.name, amount=part))
-        schema = schema.with_column(found)
+            here = replace(room, table=table)
+            listing = amount * VALUES_WEIGHT / sum(weights)
+            shown, bought = labels(here, column.name, amount=listing, delta=delta / lists)
+            elected = votes.get(column.name, Elected(column))
+            coded = elected.coded(shown, bought.values.tolist(), deviation(bought.law, bought.scale))
+            if coded is None:
+                known = known + Measurements((), (bought,))
+                schema = schema.with_column(_listed(column, shown))
+                continue
+            column, part = coded, part - listing
+            schema = schema.with_column(column)
+            table = table.described(schema)
+            if column.closed:
+                continue
+        assert isinstance(column, Lattice)
+        found = bounds(replace(room, table=table), column.name, amount=part)
+        schema = schema.with_column(_bounded(column, *found))
     if needy:
         schema, counted = _cut(
             replace(room, table=table.described(schema)), schema, part=for_bins / needy, progress=progress
@@ -135,6 +146,21 @@ def close(
         known = known + counted
     progress("schema", 1.0)
     return schema, known, table.described(schema)
+
+
+def _weight(column: Column, elected: Elected | None) -> int:
+    """How much of discovery a column needs; one in which words stand beside values may need a list and bounds."""
+    if not isinstance(column, Categorical):
+        return BOUNDS_WEIGHT
+    return VALUES_WEIGHT + (BOUNDS_WEIGHT if elected is not None and elected.beside is not None else 0)
+
+
+def _listed(column: Categorical, shown: tuple[str, ...]) -> Column:
+    """The column with bought values, and a place for the rest under a name that none of them has."""
+    other = column.other if column.other is not None else OTHER
+    while other in shown or other in column.missing or other in column.unfold:
+        other += "_"
+    return replace(column, values=shown, other=other, learned=(*column.learned, "values"))
 
 
 def _cut(
