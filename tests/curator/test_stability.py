@@ -145,7 +145,9 @@ def test_a_huge_key_domain_costs_only_what_occurs():
     rows = [{"c0": "7", "c1": "8", "c2": "9"}] * 2000 + [{"c0": str(i), "c1": "0", "c2": "0"} for i in range(500)]
     room = room_of(rows, schema)
     found = cells(room, ("c0", "c1", "c2"), amount=room.till.left, delta=room.till.left_delta)
-    assert found.codes.tolist() == [[7, 8, 9]]
+    # Each of the five hundred lonely rows shows once in several million runs; that two do in one run happens less than once in 10⁸.
+    assert [7, 8, 9] in found.codes.tolist()
+    assert len(found.codes) <= 2
 
 
 def test_bounded_units_raise_scale_and_threshold():
