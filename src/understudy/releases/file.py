@@ -105,7 +105,7 @@ def from_bytes(data: bytes) -> Release:
 def _members(data: bytes) -> dict[str, bytes]:
     """The archive's members by name, each within its limits."""
     _check_end(data)
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    with _archive(data) as archive:
         infos = archive.infolist()
         names = [info.filename for info in infos]
         if len(set(names)) != len(names) or DOCUMENT not in names:
@@ -115,6 +115,13 @@ def _members(data: bytes) -> dict[str, bytes]:
         if sum(info.file_size for info in infos) > BYTES_LIMIT:
             raise ReleaseError("the file unpacks to more than a release may hold. Nothing was loaded.")
         return {info.filename: _read(archive, info) for info in infos}
+
+
+def _archive(data: bytes) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except RuntimeError:  # a member asks for a later version of the format than there is
+        raise ReleaseError("the file is packed in a way that no release is. Nothing was loaded.") from None
 
 
 def _check_end(data: bytes) -> None:
