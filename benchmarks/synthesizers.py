@@ -37,7 +37,7 @@ from understudy.workflow.run import synthesize
 
 SIZES = (16, 32, 9, 32, 16, 7, 15, 6, 5, 2, 32, 32, 32, 42, 2)
 ROWS = 48_842
-PATIENCE = 900
+PATIENCE = 3600
 """Seconds after which a job is given up."""
 
 Codes = dict[str, np.ndarray]
@@ -98,17 +98,21 @@ def distances(real: Codes, fake: Codes, sizes: dict[str, int]) -> dict[str, floa
     return found
 
 
+def framed(rows: Codes) -> pa.Table:
+    """Rows as a frame; each column is taken out of `rows`, so that memory does not hold both."""
+    return pa.table({n: pa.array(rows.pop(n).astype(np.int16)) for n in list(rows)})
+
+
 def job(
     name: str,
     options: dict[str, object],
     epsilon: str,
-    rows: Codes,
+    frame: pa.Table,
     sizes: dict[str, int],
     delta: str = "1e-9",
     neighbours: str = "add_remove",
-) -> tuple[Codes, float, float]:
+) -> tuple[pa.Table, float, float]:
     """From rows in memory to synthetic rows in memory; the seconds that took, and those the processor was busy."""
-    frame = pa.table({n: pa.array(column.astype(np.int16)) for n, column in rows.items()})
     schema = declared(sizes)
     with tempfile.TemporaryDirectory() as folder:
         start, busy = time.perf_counter(), time.process_time()
@@ -125,8 +129,7 @@ def job(
         sampled = release.sample()
         seconds, busy = time.perf_counter() - start, time.process_time() - busy
     assert isinstance(sampled, pa.Table)
-    kind = {n: column.dtype for n, column in rows.items()}
-    return {n: sampled[n].to_numpy().astype(kind[n]) for n in sizes}, seconds, busy
+    return sampled, seconds, busy
 
 
 def work(options: argparse.Namespace) -> None:
@@ -136,13 +139,15 @@ def work(options: argparse.Namespace) -> None:
         rows, sizes = made_up(count, tuple(np.resize(SIZES, columns).tolist()))
     else:
         rows, sizes, _ = loaded(options.data, options.domain)
+    frame = framed(rows if options.shape else dict(rows))
     runs = []
     for _ in range(options.runs):
         settings = json.loads(options.options)
-        fake, seconds, busy = job(
-            options.only[0], settings, options.epsilon[0], rows, sizes, options.delta, options.neighbours
+        made, seconds, busy = job(
+            options.only[0], settings, options.epsilon[0], frame, sizes, options.delta, options.neighbours
         )
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+        fake = {} if options.shape else {n: made[n].to_numpy().astype(rows[n].dtype) for n in sizes}
         scores = {} if options.shape else distances(rows, fake, sizes)
         runs.append({**scores, "seconds": seconds, "cpu": busy, "megabytes": peak})
     mean = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}

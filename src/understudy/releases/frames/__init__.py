@@ -13,7 +13,8 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.releases.frames import arrow, duck, pandas, polars
-from understudy.releases.frames.cells import Batches, Cells, Pins, Spreads, cells_of, decode, decode_all
+from understudy.releases.frames.cells import Batches, Cells, Pins, Spreads, cells_of, decode
+from understudy.releases.frames.packed import decode_all
 from understudy.schema import Schema
 
 KINDS = ("polars", "pandas", "pyarrow", "duckdb", "numpy")

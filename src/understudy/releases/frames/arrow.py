@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from importlib import import_module
 from typing import Any
 
@@ -29,29 +29,29 @@ LONG = 1 << 20
 """Rows from which on columns are converted one by one."""
 
 
-def frame(columns: dict[str, Cells]) -> Any:
+def frame(columns: MutableMapping[str, Cells]) -> Any:
     """A pyarrow Table; the columns of a long one are taken out of `columns` on the way."""
     pa: Any = import_module("pyarrow")
-    dtypes = {name: cells.column.dtype or "" for name, cells in columns.items()}
     names = list(columns)
-    return pa.table(list(arrays(columns, dtypes).values()), names=names)
+    return pa.table(list(arrays(columns).values()), names=names)
 
 
-def arrays(columns: dict[str, Cells], dtypes: Mapping[str, str]) -> dict[str, Any]:
-    """Columns as pyarrow arrays of the named types, or of their natural ones where a name says nothing or cannot hold the cells.
+def arrays(columns: MutableMapping[str, Cells], named: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Columns as pyarrow arrays of the named types, else their own, or natural ones where a name says nothing or cannot hold the cells.
 
     A long table goes column by column, and each is taken out of `columns`, so that memory never holds two copies of all of it.
     """
-    if max((len(one) for one in columns.values()), default=0) <= LONG:
-        return _together(columns, dtypes)
+    if len(next(iter(columns.values()), ())) <= LONG:
+        return _together(columns, named or {})
     found: dict[str, Any] = {}
     for name in list(columns):
-        found |= _together({name: columns.pop(name)}, dtypes)
+        found |= _together({name: columns.pop(name)}, named or {})
     return found
 
 
-def _together(columns: Mapping[str, Cells], dtypes: Mapping[str, str]) -> dict[str, Any]:
+def _together(columns: Mapping[str, Cells], named: Mapping[str, str]) -> dict[str, Any]:
     pa: Any = import_module("pyarrow")
+    dtypes = {name: named.get(name, cells.column.dtype or "") for name, cells in columns.items()}
     cells = {name: as_text(one) if dtypes[name] in _TEXTS else one for name, one in columns.items()}
     plain = duck.natural({f"c{i}": one for i, one in enumerate(cells.values())}).to_arrow_table()
     return {name: _array(pa, one, dtypes[name], plain.column(i)) for i, (name, one) in enumerate(cells.items())}

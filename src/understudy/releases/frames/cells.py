@@ -143,28 +143,6 @@ def _settled(
     return chunk if person is None else keys.agree(codes, chunk, person, redraw)
 
 
-def decode_all(
-    schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None, spreads: Spreads | None = None
-) -> dict[str, Cells]:
-    """The rows at once, the same as those of `decode` under the same seed."""
-    chunks = list(decode(schema, codes, rng, pins, spreads))
-    if len(chunks) == 1:
-        return chunks[0]
-    found: dict[str, Cells] = {}
-    for name in list(
-        chunks[0]
-    ):  # a column's chunks are let go once it is whole: in long tables they are most of the memory
-        parts = [chunk.pop(name) for chunk in chunks]
-        found[name] = Cells(
-            parts[0].column,
-            np.concatenate([part.index for part in parts]),
-            np.concatenate([part.null for part in parts]),
-            np.concatenate([part.spelled for part in parts]),
-            parts[0].labels,
-        )
-    return found
-
-
 def cells_of(
     schema: Schema, name: str, codes: NDArray[np.integer], rng: Generator, spread: Spread | None = None
 ) -> Cells:
@@ -179,8 +157,8 @@ def _cells(codec: Codec, decoded: Decoded) -> Cells:
     null = state == EMPTY
     if isinstance(column, Categorical):
         other = () if column.other is None else (column.other,)
-        labels = (*(column.values or ()), *other, *column.missing)
-        index = np.where(state == OTHER, len(column.values or ()), index)
+        labels = (*(column.values or ()), *other, *column.unfolded, *column.missing)
+        index = np.where(state == OTHER, np.maximum(index, len(column.values or ())), index)
         index = np.where(spelled > 0, len(labels) - len(column.missing) + spelled.astype(np.int64) - 1, index)
         return Cells(column, index, null, spelled, labels)
     for j, spelling in enumerate(column.missing):
