@@ -42,3 +42,25 @@ def test_a_report_never_overwrites_what_it_reads(shell: Shell, people: Path, rel
     before = people.read_bytes()
     assert shell("evaluate", people, "first.csv", "-o", people).code == 1
     assert people.read_bytes() == before
+
+
+def test_attacks_are_told_what_an_intruder_knows(shell: Shell, people: Path, release: Path) -> None:
+    told = ["--quasi", "age", "--quasi", "sex", "--sensitive", "smoker", "--radius", "age=1.5", "--shadows", "8"]
+    told += ["--formula", "logit: smoker ~ age", "--formula", "age ~ sex", "--copy", "first.csv"]
+    done = shell("evaluate", people, "first.csv", "--release", release, *told, "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["risk"]["facts"]["quasi_identifiers"] == ["age", "sex"]
+    assert found["risk"]["facts"]["sensitive"] == ["smoker"]
+    assert found["risk"]["facts"]["copies"] == 2
+    values = {f["name"]: f["value"] for f in found["risk"]["findings"] + found["utility"]["findings"]}
+    assert values["membership_shadows"] is not None
+    titles = [f["title"] for f in found["utility"]["findings"] if f["name"].startswith("estimates")]
+    assert [t.rpartition("(")[2] for t in titles] == ["logit)", "gaussian)"]
+
+
+def test_a_radius_is_a_column_and_a_number(shell: Shell, people: Path, release: Path) -> None:
+    for text in ("age", "age=x", "=3", "age=-1", "age=inf"):
+        done = shell("evaluate", people, "first.csv", "--release", release, "--radius", text)
+        assert done.code == 2
+        assert "such as age=3" in done.err

@@ -14,7 +14,7 @@ from understudy.schema import Boolean, Role, Schema
 
 NAMES = (
     "match_risk", "uniqueness", "linkage", "scoreboard", "singling_out", "linkability", "attribute_inference", "disco",
-    "membership_measurements", "membership_density", "k_anonymity", "l_diversity",
+    "membership_measurements", "membership_density", "membership_shadows", "k_anonymity", "l_diversity",
 )  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def test_without_a_holdout_what_needs_one_is_listed() -> None:
     missing = {finding.name: finding.reason for finding in found if not finding.computed}
     assert set(missing) == {
         "linkage", "scoreboard", "singling_out", "linkability", "attribute_inference", "disco",
-        "membership_measurements", "membership_density",
+        "membership_measurements", "membership_density", "membership_shadows",
     }  # fmt: skip
     assert all("holdout" in missing[name] for name in ("scoreboard", "singling_out", "disco", "membership_density"))
     assert stages[-1] == 1.0

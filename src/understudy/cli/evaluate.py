@@ -12,6 +12,8 @@ from understudy.cli.paths import check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
 
+FAMILIES = ("gaussian", "logit", "probit", "poisson")
+
 
 @click.command(short_help="What a release keeps and risks, on one page.")
 @click.argument("real", type=options.FILE, required=False)
@@ -31,7 +33,27 @@ from understudy.cli.stop import Stopped, interrupted
 )
 @click.option("--target", multiple=True, metavar="COLUMN", help="A column that classifiers predict; may be repeated.")
 @click.option(
-    "--formula", multiple=True, metavar="Y~X", help="A statsmodels formula to compare estimates of; may be repeated."
+    "--formula",
+    multiple=True,
+    metavar="Y~X",
+    help="A statsmodels formula to compare estimates of; least squares unless it begins with logit:, probit: or poisson:. May be repeated.",
+)
+@click.option("--quasi", multiple=True, metavar="COLUMN", help="What an intruder knows of somebody; may be repeated.")
+@click.option("--sensitive", multiple=True, metavar="COLUMN", help="What nobody should learn; may be repeated.")
+@click.option(
+    "--radius", multiple=True, metavar="COLUMN=N", help="How far a number may be off and still match; may be repeated."
+)
+@click.option("--named", type=options.FILE, metavar="FILE", help="A file with names in it, to link with.")
+@click.option("--key", metavar="COLUMN", help="The column that says who is who, in every file that has it.")
+@click.option(
+    "--copy", "copies", type=options.FILE, multiple=True, metavar="FILE", help="Another copy of the same release."
+)
+@click.option(
+    "--shadows",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Make the release anew N times with one person and N times without (8 at least), and try to tell which is which. Charges nothing.",
 )
 @click.option("--without-real", is_flag=True, help="The publishable part, from the release alone.")
 @click.option("--no-risk", is_flag=True, help="Leave the attacks out.")
@@ -50,6 +72,13 @@ def evaluate(
     holdout: Path | None,
     target: tuple[str, ...],
     formula: tuple[str, ...],
+    quasi: tuple[str, ...],
+    sensitive: tuple[str, ...],
+    radius: tuple[str, ...],
+    named: Path | None,
+    key: str | None,
+    copies: tuple[Path, ...],
+    shadows: int,
     without_real: bool,
     no_risk: bool,
     ledger: Path | None,
@@ -62,7 +91,7 @@ def evaluate(
     """
     if output is not None:
         twin = output.with_suffix(".json")
-        check_outputs([output, twin], inputs=[p for p in (real, release, *synthetic) if p is not None])
+        check_outputs([output, twin], inputs=[p for p in (real, release, holdout, named, *synthetic, *copies) if p])
     from understudy.reports.evaluate import evaluate as compare
     from understudy.reports.evaluate import publish
 
@@ -81,7 +110,14 @@ def evaluate(
                     schema=schema,
                     holdout=holdout,
                     targets=target or None,
-                    formulas=formula,
+                    formulas=_formulas(formula),
+                    quasi=quasi or None,
+                    sensitive=sensitive or None,
+                    radius=_radii(radius),
+                    named=named,
+                    key=key,
+                    copies=copies,
+                    shadows=shadows,
                     risk=not no_risk,
                     ledger=ledger,
                     progress=screen.step,
@@ -104,3 +140,26 @@ def evaluate(
         "Internal: reads real data. Not private." if made.internal else "From the release alone; it may be published."
     )
     report([*aligned(rows, right=[1]), *([""] if rows else []), marking, *([f"page: {output}"] if output else [])])
+
+
+def _formulas(given: tuple[str, ...]) -> dict[str, str]:
+    """Each formula with its family."""
+    found = {}
+    for text in given:
+        family, colon, formula = text.partition(":")
+        known = colon and family.strip() in FAMILIES
+        found[formula.strip() if known else text] = family.strip() if known else "gaussian"
+    return found
+
+
+def _radii(given: tuple[str, ...]) -> dict[str, float] | None:
+    found = {}
+    for text in given:
+        column, _, number = text.rpartition("=")
+        try:
+            found[column] = float(number)
+        except ValueError:
+            found[column] = -1.0
+        if not column or not 0 <= found[column] < float("inf"):
+            raise click.UsageError("--radius is a column and a number, such as age=3")
+    return found or None

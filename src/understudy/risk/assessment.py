@@ -6,7 +6,7 @@ real table itself come last; they protect nobody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -79,6 +79,7 @@ def assess(
     named: Table | None = None,
     on: Sequence[str] | None = None,
     key: str | None = None,
+    shadowed: Callable[[np.random.Generator], Finding] | None = None,
     targets: int = TARGETS,
     seed: int = 0,
     progress: Progress = silent,
@@ -88,7 +89,7 @@ def assess(
     `synthetic` may be several copies of one release. `holdout` holds rows of the same kind that the release was not made from; without
     it, what needs a control is not computed. `release` brings the noisy measurements, `guarantee` its (ε, δ). `named` is a file with
     names in it, linked `on` the columns in common; `key` names the column that says who is who, in the real table and in every other that
-    has it.
+    has it. `shadowed` attacks by shadow releases, which takes as long as making them.
     """
     rng = np.random.default_rng(seed)
     copies = list(synthetic) if isinstance(synthetic, Sequence) else [synthetic]
@@ -142,6 +143,11 @@ def assess(
         cliques = None if release is None else [m.clique for m in _inside(release, schema)]
         return by_density(schema, rows(), members(), control(), cliques=cliques, rng=rng, guarantee=guarantee)
 
+    def by_shadow_releases() -> Finding:
+        if shadowed is None:
+            raise Unavailable("it makes the release anew many times, so it is run when asked for (--shadows 20)")
+        return shadowed(rng)
+
     def unique() -> Finding:
         return uniqueness(
             real.records(most=100_000, rng=rng), copies[0].records(most=100_000, rng=rng), columns, rng=rng
@@ -180,6 +186,7 @@ def assess(
         ),
         Measure("membership_measurements", "Membership from the noisy measurements", "membership", measured),
         Measure("membership_density", "Membership by density ratio", "membership", dense),
+        Measure("membership_shadows", "Membership by shadow releases", "membership", by_shadow_releases),
         Measure(
             "k_anonymity",
             "k-anonymity of the real table",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.findings import INTERNAL, Assessment, Fact, Progress, silent
+from understudy.findings import INTERNAL, Assessment, Fact, Finding, Progress, Unavailable, silent
 from understudy.releases import Release
 from understudy.releases.file import load
 from understudy.releases.guarantee import Promise
@@ -19,6 +21,7 @@ from understudy.tables import Source, Table
 from understudy.utility import assess as assess_utility
 from understudy.workflow.compare import common, note
 from understudy.workflow.opening import open_source
+from understudy.workflow.shadows import attack
 
 CHOICE = "Picking the best of several releases by these numbers is a choice the guarantee does not cover."
 """Stands wherever several evaluations can be compared."""
@@ -114,6 +117,7 @@ def evaluate(
     radius: Mapping[str, float] | None = None,
     enumeration: float | None = None,
     risk: bool = True,
+    shadows: int = 0,
     ledger: str | Path | None = None,
     seed: int = 0,
     progress: Progress = silent,
@@ -123,8 +127,9 @@ def evaluate(
     Give the `synthetic` table, or a `release` to sample one from; with both, the release's measurements are attacked too. The columns are
     described by the release, by a `schema`, or by a look at the real table. `holdout` holds real rows that the release was not made
     from: attacks need it as a control. `copies` are further copies of the same release; `named` is a file with names to link with, `key`
-    the column that says who is who. A `formula` is code to statsmodels: take none from a stranger. With a `ledger` (or one beside the file)
-    the look is noted before it is taken.
+    the column that says who is who. `shadows` makes the release anew so many times with one person and so many without, and tries to
+    tell which is which; nothing is charged, and it takes as long as making them. A `formula` is code to statsmodels: take none from a
+    stranger. With a `ledger` (or one beside the file) the look is noted before it is taken.
 
     >>> import duckdb
     >>> real = duckdb.sql("SELECT i % 90 AS age, i % 3 AS kind FROM range(900) t(i)")
@@ -181,6 +186,7 @@ def evaluate(
                 named=None if roll is None else Table(roll, _only(described, roll)),
                 on=on,
                 key=key,
+                shadowed=_shadowed(original, made, shadows, progress),
                 seed=seed,
                 progress=progress,
             )
@@ -205,6 +211,21 @@ def _terms(release: Release | None) -> tuple[float, float] | None:
     if promise.neighbours is not Neighbours.ADD_REMOVE or release.schema.unit.id is not None:
         return None
     return float(promise.epsilon), float(promise.delta)
+
+
+def _shadowed(
+    source: Source, release: Release | None, shadows: int, progress: Progress
+) -> Callable[[np.random.Generator], Finding] | None:
+    """The attack by shadow releases, where it was asked for."""
+    if not shadows:
+        return None
+
+    def run(rng: np.random.Generator) -> Finding:
+        if release is None:
+            raise Unavailable("no release was given, so how it was made is not known")
+        return attack(source, release, shadows=shadows, guarantee=_terms(release), rng=rng, progress=progress)
+
+    return run
 
 
 def _check(names: Sequence[str] | None, schema: Schema) -> None:

@@ -1,0 +1,85 @@
+"""Shadow releases: the release made anew, many times, with one person and without, by the same synthesizer at the same budget.
+
+For the custodian's own attack on membership. The curator is the real one, its noise too; answers come from a practice run, charge nothing
+and are thrown away. The schema is the release's, closed: what it cost to learn it is not spent again, so shadows tell a little more than
+the release itself does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Custody, Room, Rows, Till, Window
+from understudy.curator.planted import Encoded
+from understudy.findings import Finding, Progress, Unavailable, silent
+from understudy.releases import Release
+from understudy.releases.guarantee import Promise
+from understudy.risk.membership import Codes, by_shadows, rarest
+from understudy.synthesizers import Workload, make
+from understudy.synthesizers import silent as unheard
+from understudy.tables import Source, Table
+from understudy.workflow.hearing import Practice
+from understudy.workflow.run import filter_for
+
+
+def remaker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[Codes], Codes]:
+    """Rows of codes to so many synthetic rows of codes, as the release was made. Charges nothing."""
+    promise, schema = release.guarantee, release.schema
+    if promise.kind is not Promise.PRIVATE or promise.currency is None:
+        raise Unavailable("the release was made without a budget, so there is none to make it anew with")
+    if schema.unit.id is not None:
+        raise Unavailable("rows were bounded per unit by a secret draw, which shadow releases do not repeat")
+    if promise.neighbours is not Neighbours.ADD_REMOVE:
+        raise Unavailable(
+            "the release hides whose row it is, not that there is one; shadows are told apart by a row more"
+        )
+    method = make(release.synthesizer, **release.options)
+    budget = Budget.of(promise.epsilon, promise.delta)
+
+    def made(codes: Codes) -> Codes:
+        filter = filter_for(budget, schema, method, promise.currency)
+        table = Encoded(schema, {name: np.asarray(codes[name], np.int64) for name in schema})
+        room = Room(
+            table=cast(Rows, table),
+            till=Till(Practice(), filter),
+            neighbours=promise.neighbours,
+            currency=filter.currency,
+            epsilon=budget.epsilon,
+            max_rows=1,
+        )
+        measured = method.measure(Window(Custody(room, schema)), Workload.of_order(schema), unheard)
+        # The same number of rows with and without the person, who is not to be told by that alone.
+        return cast(Codes, method.estimate(schema, measured, rng).sample(rows, rng))
+
+    return made
+
+
+def attack(
+    source: Source,
+    release: Release,
+    *,
+    shadows: int,
+    guarantee: tuple[float, float] | None,
+    rng: np.random.Generator,
+    progress: Progress = silent,
+) -> Finding:
+    """Shadow releases with and without the person whose values are rarest."""
+    missing = [name for name in release.schema if name not in source.names]
+    if missing:
+        raise Unavailable(f'column "{missing[0]}" of the release is not in the real table')
+    records = Table(source, release.schema).records()
+    make_one, rows = remaker(release, records.rows, rng), records.codes
+    done = 0
+
+    def watched(codes: Codes) -> Codes:
+        nonlocal done
+        progress("Membership by shadow releases", done / (2 * shadows))
+        done += 1
+        return make_one(codes)
+
+    return by_shadows(rows, rarest(rows), watched, schema=release.schema, rng=rng, shadows=shadows, guarantee=guarantee)
