@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from itertools import product
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
@@ -154,3 +155,25 @@ def test_one_row_lies_on_one_day_of_the_week():
         frame = pl.DataFrame({"day": pl.Series([date(2024, 1, 3), date(2024, 1, 7), *extra], dtype=pl.Date)})
         found.append(weekday_counts(schema["day"], *Table(open_table(frame), schema).lattice("day")))
     assert all(np.abs(counts - found[0]).sum() <= 1 for counts in found)
+
+
+def test_days_of_the_week_in_a_zone_are_bought_and_kept():
+    """Late shifts on working days in New York: by UTC half of Friday's would be Saturday's."""
+    schema = parse_schema(
+        "columns: {at: {type: datetime, zone: America/New_York, resolution: 1h, min: 2015-01-01, max: 2024-12-31,"
+        " weekdays: learn, nullable: false}}"
+    )
+    rng = np.random.default_rng(0)
+    days = rng.integers(16_436, 20_000, 6_000)
+    days = days[(days + 3) % 7 < 5]
+    zone = ZoneInfo("America/New_York")
+    moments = [datetime(1970, 1, 1, 21, tzinfo=zone) + timedelta(days=int(d)) for d in days]
+    frame = pl.DataFrame({"at": pl.Series(moments).dt.convert_time_zone("America/New_York")})
+    custody = Custody(room_for(Table(open_table(frame), schema), schema), schema)
+    closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None)
+    weights = np.array(closed["at"].weekdays)
+    assert weights[5:].sum() < weights[:5].min()
+    rng = np.random.default_rng(1)
+    sample = to_frame(closed, ProductModel.uniform(closed, 3_000).sample(3_000, rng), kind="polars", rng=rng)
+    weekend = (sample["at"].dt.weekday() > 5).mean()
+    assert weekend < 0.15, "without weights it would be 2 in 7"

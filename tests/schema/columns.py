@@ -54,18 +54,25 @@ def common(draw: st.DrawFn) -> dict[str, object]:
     }
 
 
+def unfolds(of: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, int]]:
+    """Public lists of further values, evenly weighted or not."""
+    even = lists(of, most=4).map(lambda found: dict.fromkeys(found, 1))
+    return st.one_of(st.just({}), even, st.dictionaries(of, st.integers(1, 2**53 - 1), max_size=3))
+
+
 @st.composite
 def categoricals(draw: st.DrawFn, *, closed: bool = False) -> Categorical:
     kept = draw(common())
     fresh = labels.filter(lambda label: label not in kept["missing"])
     values = draw(lists(fresh, least=1, most=6))
     if not closed and draw(st.integers(0, 3)) == 0:
-        return Categorical(**kept, ordered=draw(st.booleans()))
+        return Categorical(**kept, ordered=draw(st.booleans()), unfold=draw(unfolds(fresh)))
     other = draw(st.one_of(st.none(), fresh.filter(lambda label: label not in values)))
     levels = {}
     for level in draw(lists(texts, most=2)):
         levels[level] = tuple(draw(st.lists(labels, min_size=len(values), max_size=len(values))))
-    return Categorical(**kept, values=values, other=other, ordered=draw(st.booleans()), levels=levels)
+    unfold = {} if other is None else draw(unfolds(fresh.filter(lambda label: label != other)))
+    return Categorical(**kept, values=values, other=other, ordered=draw(st.booleans()), levels=levels, unfold=unfold)
 
 
 @st.composite

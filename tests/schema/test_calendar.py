@@ -152,7 +152,6 @@ def test_short_bins_and_days_known_for_themselves_stay():
         ("type: date, weekdays: [1, 2]", "seven weights from Monday to Sunday"),
         ("type: date, weekdays: [0, 0, 0, 0, 0, 0, 0]", "not all 0"),
         ("type: date, weekdays: [a, 0, 0, 0, 0, 0, 0]", "seven whole weights"),
-        ("type: datetime, zone: UTC, weekdays: learn", "for clocks on the wall"),
         ("type: integer, weekdays: learn", "does not belong to a integer column"),
     ],
 )
@@ -166,3 +165,36 @@ def test_weekdays_are_written_as_read():
         schema = parse_schema(f"columns: {{d: {{type: date, bounds: learn, weekdays: {words}}}}}")
         assert parse_schema(dump_schema(schema)) == schema
     assert codec_of(DAYS).column.weekdays == ()
+
+
+YEAR = Datetime(
+    name="seen",
+    min=datetime(2024, 1, 1),
+    max=datetime(2024, 12, 31),
+    zone="America/New_York",
+    resolution=timedelta(minutes=15),
+)
+
+
+def test_days_of_the_week_are_those_on_the_clocks_of_the_zone():
+    """Sunday evening in New York is Monday in UTC."""
+    index = np.array([YEAR.index_of(datetime(2024, 1, 7, 22)), YEAR.index_of(datetime(2024, 7, 7, 22))])
+    assert weekday_counts(YEAR, index, np.array([3, 4])).tolist() == [0, 0, 0, 0, 0, 0, 7]
+
+
+def test_values_in_a_zone_move_to_their_day_and_keep_their_hour():
+    """Also over the nights in which clocks change."""
+    rng = np.random.default_rng(5)
+    index = rng.integers(YEAR.low, YEAR.high + 1, 4000)
+    moved = on_weekdays(YEAR, index, np.full(4000, YEAR.low), np.full(4000, YEAR.high), (0, 0, 1, 0, 0, 0, 0), rng)
+    before, after = ([YEAR.value_at(int(i)) for i in some] for some in (index, moved))
+    assert {a.weekday() for a in after} == {2}
+    same = [(a.hour, a.minute) == (b.hour, b.minute) for a, b in zip(before, after, strict=True)]
+    assert np.mean(same) > 0.995  # an hour that a day lacks has to give way
+    assert max(abs(int(m) - int(i)) for m, i in zip(moved, index, strict=True)) <= 13 * 96 + 4
+
+
+def test_weekdays_in_a_zone_are_learned_or_declared():
+    page = "columns: {t: {type: datetime, zone: Europe/Zurich, bounds: learn, resolution: 1h, weekdays: learn}}"
+    assert parse_schema(page)["t"].weekdays is None
+    assert parse_schema(page.replace("learn}}", "[1, 1, 1, 1, 1, 0, 0]}}"))["t"].weekdays[-1] == 0

@@ -433,3 +433,32 @@ def test_an_open_column_has_no_codec(column):
 def test_bins_have_labels():
     codec = codec_of(Integer(name="age", min=0, max=90, bins=(0, 18, 65, 91), nullable=False))
     assert codec.labels() == ("0 to 17", "18 to 64", "65 to 90")
+
+
+TOWNS = Categorical(
+    name="town", values=("Basel", "Bern"), other="elsewhere", missing=("?",), unfold={"Bern": 50, "Chur": 3, "Zug": 1}
+)
+
+
+def test_what_falls_into_other_unfolds_by_public_weights_into_values_not_listed():
+    codec = codec_of(TOWNS)
+    codes = np.array([0, 1, codec.other, codec.empty, codec.spelled(0)] * 4000)
+    decoded = codec.decode(codes, np.random.default_rng(3))
+    labels = [*TOWNS.values, TOWNS.other, *TOWNS.unfolded]
+    rest = np.array(labels)[decoded.index[codes == codec.other]]
+    assert set(rest) == {"Chur", "Zug"}
+    assert abs(np.mean(rest == "Chur") - 0.75) < 0.05
+    assert decoded.index[codes == 1].tolist() == [1] * 4000
+    assert set(decoded.state[codes == codec.other]) == {1}
+
+
+def test_an_unfolded_value_is_read_as_other():
+    codec = codec_of(TOWNS)
+    assert codec.code("Chur") == codec.code("Zug") == codec.code("elsewhere") == codec.other
+
+
+def test_a_list_that_holds_nothing_new_leaves_other_as_it_is():
+    codec = codec_of(Categorical(name="town", values=("Basel",), other="elsewhere", unfold={"Basel": 1}))
+    decoded = codec.decode(np.array([0, 1, 1]), np.random.default_rng(0))
+    assert decoded.state.tolist() == [0, 1, 1]
+    assert decoded.index.max() == 0

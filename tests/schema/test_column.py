@@ -105,3 +105,19 @@ def test_bounds_of_moments_are_kept_as_instants_or_wall_clock():
 def test_the_bounds_of_a_time_are_the_day():
     assert Time(name="x").closed
     assert not Date(name="x", min=date(2020, 1, 1)).closed
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"values": ("a",), "unfold": {"b": 1}}, "Name it with `other`"),
+        ({"other": "rest", "unfold": {"rest": 1}}, "the word for `other` itself"),
+        ({"missing": ("?",), "unfold": {"?": 1}}, "both in `unfold` and as missing"),
+        ({"unfold": {"": 1}}, "is empty"),
+        ({"unfold": {"b": 0}}, "above 0"),
+        ({"unfold": {"b": 2**53}}, "above 0"),
+    ],
+)
+def test_a_public_list_that_cannot_be_is_refused(fields, words):
+    with pytest.raises(SchemaError, match=words):
+        Categorical(name="town", **fields)

@@ -424,3 +424,27 @@ def test_bounds_of_moments_survive_the_file():
     (again,) = parse_schema(dump_schema(Schema(columns=(column,)))).columns
     assert again == column
     assert (again.low, again.high) == (column.low, column.high)
+
+
+def test_a_public_list_stands_alone_or_with_weights():
+    page = "columns:\n  a: {type: categorical, values: learn, unfold: [x, 'no', 10]}\n"
+    page += "  b:\n    type: categorical\n    unfold: {x: 3, y: 1}\n"
+    schema = parse_schema(page)
+    assert schema["a"].unfold == {"x": 1, "no": 1, "10": 1}
+    assert schema["b"].unfold == {"x": 3, "y": 1}
+    assert parse_schema(dump_schema(schema)) == schema
+    assert schema_from_dict(schema_to_dict(schema)) == schema
+
+
+@pytest.mark.parametrize(
+    ("unfold", "words"),
+    [
+        ("[x, x]", "listed twice"),
+        ("{x: 1.5}", "whole numbers"),
+        ("{x: [1]}", "single value"),
+        ("{x: -3}", "whole numbers"),
+    ],
+)
+def test_a_public_list_that_cannot_be_read_is_named_with_its_line(unfold, words):
+    with pytest.raises(SchemaError, match=rf"^schema:2: .*{words}"):
+        parse_schema(f"columns:\n  a: {{type: categorical, values: learn, unfold: {unfold}}}")

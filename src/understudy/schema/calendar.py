@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
 from understudy.schema.lattice import EPOCH, MICROSECOND, Date, Datetime, Lattice, Time
+from understudy.schema.zone import offsets
 
 UNITS = ("hour", "day", "week", "month", "quarter", "year", "decade")
 """What bins may be named after."""
@@ -139,9 +140,27 @@ def _nearest(column: Date | Datetime, index: int, unit: str, reach: int) -> int:
 
 def weekday_counts(column: Lattice, index: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
     """How often each day of the week occurs, from Monday, given how often each lattice point does."""
+    return np.bincount((_day_number(column, index) + _THURSDAY) % 7, weights=times, minlength=7).astype(np.int64)
+
+
+def _day_number(column: Lattice, index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The day that each lattice point lies on, by the clocks of the column's zone where it has one."""
     per_day = steps_per_day(column)
     assert per_day is not None
-    return np.bincount((index // per_day + _THURSDAY) % 7, weights=times, minlength=7).astype(np.int64)
+    if not isinstance(column, Datetime) or column.zone is None:
+        return index // per_day
+    moments = index * (column.resolution // MICROSECOND)
+    return (moments + offsets(column.zone, moments)) // (_DAY // MICROSECOND)
+
+
+def _later(column: Lattice, index: NDArray[np.int64], days: NDArray[np.int64], per_day: int) -> NDArray[np.int64]:
+    """The same hour so many days later; by the clocks of a zone, whose days are not all as long."""
+    moved = index + per_day * days
+    if not isinstance(column, Datetime) or column.zone is None:
+        return moved
+    step = column.resolution // MICROSECOND
+    ahead = offsets(column.zone, moved * step) - offsets(column.zone, index * step)
+    return np.asarray(moved - ahead // step, np.int64)
 
 
 def on_weekdays(
@@ -165,9 +184,10 @@ def on_weekdays(
         return index
     share = np.array(weights, np.float64) / sum(weights)
     wanted = rng.choice(7, index.size, p=share)
-    moved = index + per_day * (wanted - (index // per_day + _THURSDAY) % 7)
-    week = 7 * per_day
-    moved = np.where(moved < low, moved + week, np.where(moved > high, moved - week, moved))
+    away = wanted - (_day_number(column, index) + _THURSDAY) % 7
+    moved, week = _later(column, index, away, per_day), 7 * per_day
+    away = np.where(moved < low, away + 7, np.where(moved > high, away - 7, away))
+    moved = _later(column, index, away, per_day)
     fits = (moved >= low) & (moved <= high) & (high - low + 1 >= 2 * week)
     return np.where(fits & ~_alone(column, index), moved, index)
 

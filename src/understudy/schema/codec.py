@@ -55,7 +55,10 @@ class Edges:
 
 @dataclass(frozen=True)
 class Decoded:
-    """Cells on their way back to values: a lattice index (or label position) and a state for each."""
+    """Cells on their way back to values: a lattice index (or label position) and a state for each.
+
+    Where `other` is unfolded, its cells have positions too: those of the unfolded values, behind all values and `other` itself.
+    """
 
     index: NDArray[np.int64]
     state: NDArray[np.uint8]
@@ -243,7 +246,17 @@ class Codec:
         state = np.zeros(len(codes), np.uint8)
         beyond = codes >= values
         state[beyond] = np.array(self._states, np.uint8)[codes[beyond] - values]
+        if self._unfolded is not None:
+            rest = state == OTHER
+            index[rest] = values + 1 + np.searchsorted(self._unfolded, rng.random(int(rest.sum())), side="right")
         return Decoded(index, state)
+
+    @cached_property
+    def _unfolded(self) -> NDArray[np.float64] | None:
+        """Running shares of the values that `other` stands for; None where nothing was said of them."""
+        column = self.column
+        weights = list(column.unfolded.values()) if isinstance(column, Categorical) and self.has_other else []
+        return np.cumsum(np.array(weights, np.float64) / sum(weights))[:-1] if weights else None
 
     @property
     def binned(self) -> bool:

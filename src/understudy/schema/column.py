@@ -48,6 +48,10 @@ __all__ = [
 ]
 
 
+WEIGHT_LIMIT = 2**53
+"""Weights of a public list lie below this, so that they are exact in every reader."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Undeclared(Column):
     """A column whose type nobody stated: a paid vote decides it."""
@@ -98,7 +102,8 @@ class Categorical(Column):
     """One of a list of labels.
 
     `other` names the place of unlisted values; without it they count as missing (or as the first value where missing is not allowed).
-    `levels` maps a level's name to each value's group, for hierarchies such as code → chapter.
+    `levels` maps a level's name to each value's group, for hierarchies such as code → chapter. `unfold` is a public list of further values
+    with weights: released rows that fall into `other` get one of those that are not listed.
 
     >>> Categorical(name="sex", values=("F", "M")).closed, Categorical(name="job").closed
     (True, False)
@@ -109,9 +114,11 @@ class Categorical(Column):
     ordered: bool = False
     other: str | None = None
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unfold: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_unfold()
         if self.other is not None:
             self._check_labels((self.other,), "`other`")
             if self.other in self.missing:
@@ -137,9 +144,35 @@ class Categorical(Column):
             if len(groups) != len(self.values):
                 raise SchemaError(f'column "{self.name}": level "{level}" needs one group per value')
 
+    def _check_unfold(self) -> None:
+        if not self.unfold:
+            return
+        self._check_labels(self.unfold, "a value in `unfold`")
+        if self.values is not None and self.other is None:
+            raise SchemaError(
+                f'column "{self.name}": `unfold` says what `other` stands for, and there is none. Name it with `other`'
+            )
+        if set(self.unfold) & set(self.missing):
+            raise SchemaError(f'column "{self.name}": a code is listed both in `unfold` and as missing')
+        if self.other in self.unfold:
+            raise SchemaError(f'column "{self.name}": `unfold` lists the word for `other` itself')
+        if any(not 0 < weight < WEIGHT_LIMIT for weight in self.unfold.values()):
+            raise SchemaError(f'column "{self.name}": weights in `unfold` are whole numbers above 0 and below 2^53')
+
     @property
     def closed(self) -> bool:
         return self.values is not None
+
+    @property
+    def unfolded(self) -> dict[str, int]:
+        """What `other` stands for, and how often: what is on the public list and has no place of its own.
+
+        >>> towns = Categorical(name="town", values=("Basel",), other="elsewhere", unfold={"Basel": 9, "Chur": 3, "Zug": 1})
+        >>> towns.unfolded
+        {'Chur': 3, 'Zug': 1}
+        """
+        listed = {*(self.values or ()), self.other}
+        return {label: weight for label, weight in self.unfold.items() if label not in listed}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -171,6 +171,9 @@ _FACTS: dict[str, Callable[[Column], bool]] = {
     "what unlisted values of {columns} are called": lambda column: (
         isinstance(column, Categorical) and column.other is not None and "values" not in column.learned
     ),
+    "which values {columns} may have beyond those that are shown, and how often": lambda column: (
+        isinstance(column, Categorical) and bool(column.unfold)
+    ),
     "the words for yes and no in {columns}": lambda column: (
         isinstance(column, Boolean) and (column.true, column.false) != (Boolean.true, Boolean.false)
     ),
@@ -178,7 +181,7 @@ _FACTS: dict[str, Callable[[Column], bool]] = {
         bool(getattr(column, "weekdays", ())) and "weekdays" not in column.learned
     ),
     "that {columns} {is_} the same in all rows of a unit": lambda column: column.constant,
-    "the missing codes of {columns}": lambda column: bool(column.missing),
+    "the missing codes of {columns}": lambda column: bool(column.missing) and "missing codes" not in column.learned,
     "that {columns} {has} no missing values": lambda column: not column.nullable and not column.missing,
     "that {columns} {has} no empty cells": lambda column: not column.nullable and bool(column.missing),
 }

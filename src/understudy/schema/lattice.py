@@ -265,8 +265,6 @@ class Datetime(Lattice):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_weekdays(self)
-        if self.weekdays != () and self.zone is not None:
-            raise SchemaError(f'column "{self.name}": `weekdays` are for clocks on the wall. Leave `zone` out')
         if self.resolution < MICROSECOND:
             raise SchemaError(f'column "{self.name}": `resolution` must be at least one microsecond')
         if self.zone is not None:

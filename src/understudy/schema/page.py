@@ -88,7 +88,9 @@ def _column(column: Column) -> Iterator[str]:
     comments = _comments(column)
     for key, value in column_to_dict(column).items():
         comment = comments.get(key)
-        if isinstance(value, dict):
+        if key == "unfold" and isinstance(value, dict):
+            yield from _nested(key, _mapping(value, 3), 2)
+        elif isinstance(value, dict):
             nested = [line for level, groups in value.items() for line in _nested(level, _mapping(groups, 4), 3)]
             yield from _nested(key, nested, 2)
         else:
@@ -109,11 +111,13 @@ def _comments(column: Column) -> dict[str, str]:
         dropped = {"use": "dropped by your choice"}
     elif column.role is Role.DIRECT_IDENTIFIER:
         dropped = {"role": "dropped: direct identifiers are never released"}
-    states = dict.fromkeys(("values", "min", "max", "bins", "nullable", "missing"), "public")
+    states = dict.fromkeys(("values", "min", "max", "bins", "nullable", "missing", "unfold"), "public")
     if "values" in column.learned:
         states["values"] = "learned, and paid for"
     if "bounds" in column.learned:
         states |= dict.fromkeys(("min", "max"), "learned, and paid for")
+    if "missing codes" in column.learned:
+        states["missing"] = "learned, and paid for"
     if "bins" in column.learned:
         states |= dict.fromkeys(("bins", "grain"), "learned, and paid for")
     examples = {

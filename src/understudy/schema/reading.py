@@ -169,7 +169,28 @@ def _read_categories(section: Section) -> dict[str, Any]:
         "ordered": section.flag("ordered"),
         "other": section.text("other"),
         "levels": _read_levels(section, values or ()),
+        "unfold": _read_unfold(section),
     }
+
+
+def _read_unfold(section: Section) -> dict[str, int] | None:
+    """A public list of values, or a table of values and whole weights."""
+    node = section.get("unfold")
+    if node is None:
+        return None
+    if node.entries is None:
+        labels = section.texts("unfold") or ()
+        if len(set(labels)) != len(labels):
+            raise section.error("unfold", "a value is listed twice in `unfold`")
+        return dict.fromkeys(labels, 1)
+    weights = Section(node, section.source, section.where, "`unfold`")
+    found = {}
+    for entry in node.entries:
+        text = weights.text(entry.key) or ""
+        if not (text.isascii() and text.isdigit() and len(text) < 17):
+            raise weights.error(entry.key, "weights in `unfold` must be whole numbers, as in {Basel: 178, Chur: 39}")
+        found[entry.key] = int(text)
+    return found
 
 
 def _read_levels(section: Section, values: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:

@@ -45,7 +45,7 @@ TYPES: dict[str, type[Column]] = {
 }
 
 TYPE_KEYS: dict[str, tuple[str, ...]] = {
-    "categorical": ("values", "ordered", "other", "levels"),
+    "categorical": ("values", "ordered", "other", "levels", "unfold"),
     "boolean": ("true", "false"),
     "integer": (*_LATTICE_KEYS, "step"),
     "real": (*_LATTICE_KEYS, "step", "decimals"),

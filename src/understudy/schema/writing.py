@@ -88,6 +88,9 @@ def _categories(column: Categorical) -> dict[str, Any]:
         plain["other"] = column.other
     if column.levels:
         plain["levels"] = {level: _grouped(column.values or (), groups) for level, groups in column.levels.items()}
+    if column.unfold:
+        even = set(column.unfold.values()) == {1}
+        plain["unfold"] = list(column.unfold) if even else dict(column.unfold)
     return plain
 
 
