@@ -200,7 +200,7 @@ def schema_file(number: int) -> tuple[str, bytes]:
         )
     for _ in range(rng.randint(1, 3)):
         text = rng.choice((*ANY, recode, breaks, quotes))(text, rng)
-    return "schema.yaml", text
+    return ("schema.json" if number % 2 else "schema.yaml"), text
 
 
 @functools.cache
@@ -221,27 +221,6 @@ def release_file(number: int, folder: str) -> tuple[str, bytes]:
     for _ in range(rng.randint(1, 2)):
         data = rng.choice(ANY)(data, rng)
     return "table.understudy", data
-
-
-def bomb(rows: int) -> bytes:
-    """A small Parquet file that says it has very many rows of one value."""
-    out = io.BytesIO()
-    column = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int8()), pa.array(["x"]))])
-    parquet.write_table(pa.table({"age": column}), out)
-    data = out.getvalue()
-    size = int.from_bytes(data[-8:-4], "little")
-    head, foot = data[: -8 - size], data[-8 - size : -8]
-    said, many = _varint(1000), _varint(rows)
-    foot = foot.replace(b"\x16" + said, b"\x16" + many)  # field of 64 bits: the numbers of rows and of values
-    return head + foot + len(foot).to_bytes(4, "little") + data[-4:]
-
-
-def _varint(number: int) -> bytes:
-    zigzag, out = number << 1, bytearray()
-    while zigzag >= 0x80:
-        out.append(zigzag & 0x7F | 0x80)
-        zigzag >>= 7
-    return bytes([*out, zigzag])
 
 
 def described(facts: dict[str, object]) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.damage import damage
+from tests.damage import bombs, damage
 
-from understudy.errors import TableError
 from understudy.tables import open_table
 
 ROOT = Path(__file__).resolve().parents[2]
-NUMBERS = {"csv": 10_000, "parquet": 2_000, "schema": 2_500, "release": 2_500}
+NUMBERS = {"csv": 10_000, "parquet": 2_000, "schema": 5_000, "release": 2_500}
 PEAK = 1 << 20
 """Kilobytes that a worker may have in memory."""
 
@@ -23,8 +25,8 @@ PATIENCE = 3_000
 """Seconds of waiting for a worker, which counts its own: a safety net, on a machine however slow."""
 
 
-def results(kind: str, first: int, step: int) -> list[dict[str, Any]]:
-    words = [sys.executable, "-m", "tests.damage.worker", kind, str(first), str(NUMBERS[kind]), str(step)]
+def run(*words: str) -> list[dict[str, Any]]:
+    words = (sys.executable, "-m", "tests.damage.worker", *words)
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     at = lines[-1] if lines else "the first case"
@@ -33,7 +35,7 @@ def results(kind: str, first: int, step: int) -> list[dict[str, Any]]:
 
 
 def check(kind: str, first: int, step: int) -> None:
-    *cases, last = results(kind, first, step)
+    *cases, last = run(kind, str(first), str(NUMBERS[kind]), str(step))
     assert len(cases) == len(range(first, NUMBERS[kind], step))
     assert [one for one in cases if "wrong" in one] == []
     assert any(one["refused"] for one in cases)
@@ -53,18 +55,52 @@ def test_all_the_other_damaged_files(kind: str) -> None:
         check(kind, first, 10)
 
 
-@pytest.mark.parametrize("rows", [10**9, 10**12, 10**15])
-def test_a_small_file_of_very_many_rows_is_refused(rows: int, tmp_path: Path) -> None:
-    path = tmp_path / "bomb.parquet"
-    path.write_bytes(damage.bomb(rows))
-    with pytest.raises(TableError, match=r"bomb\.parquet: .*far more cells than its size"):
-        open_table(path)
+GIGA = 1 << 30
+BOMBS: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "rows.csv.gz": (lambda p: bombs.packed(p, b"7,F\n", 20 * GIGA), r":\d+: unpacks to more than"),
+    "line.csv.gz": (lambda p: bombs.packed(p, b"x", 20 * GIGA), ":2: unpacks to more than"),
+    "nothing.csv.gz": (lambda p: bombs.packed(p, b"\0", 20 * GIGA), ":2: unpacks to more than"),
+    "quotes.csv.gz": (lambda p: bombs.packed(p, b'"', 20 * GIGA), ":2: unpacks to more than"),
+    "header.csv.gz": (lambda p: bombs.packed(p, b"x", 20 * GIGA, b""), ":1: the header line .* is longer than"),
+    "names.csv.gz": (lambda p: bombs.packed(p, b"x,", 20 * GIGA, b""), ":1: the header line names more than"),
+    "rows.csv.zst": (lambda p: bombs.packed(p, b"7,F\n", 20 * GIGA), r":\d+: unpacks to more than"),
+    "texts.parquet": (lambda p: bombs.long_texts(p, 1_000), ": unpacks to more than"),
+    "lists.parquet": (lambda p: bombs.long_lists(p, 2_000), ": states far more cells"),
+    "constant.parquet": (lambda p: bombs.constant(p, 5_000), ": states far more cells"),
+    **{
+        f"{rows}.parquet": (partial(bombs.stated, rows=rows), ": states far more cells")
+        for rows in (10**9, 10**12, 10**15)
+    },
+}
+"""Small files that would unpack to twenty thousand million bytes or more, and what each is refused with."""
 
 
-def test_a_small_file_of_some_rows_is_not(tmp_path: Path) -> None:
-    path = tmp_path / "small.parquet"
-    path.write_bytes(damage.bomb(1000))
-    with open_table(path) as source:
+@pytest.fixture(scope="module")
+def blasts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """All of them opened, in a process that may compute for two seconds each."""
+    folder = tmp_path_factory.mktemp("bombs")
+    paths = [str(make(folder / name)) for name, (make, _) in BOMBS.items()]
+    return {one["case"]: one for one in run("bombs", *paths)}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_before_it_goes_off(name: str, blasts: dict[str, dict[str, Any]]) -> None:
+    assert blasts[name]["said"].startswith(name)
+    assert re.search(BOMBS[name][1], blasts[name]["said"])
+    assert "\n" not in blasts[name]["said"]
+    assert blasts["peak"]["peak"] < 300 << 10
+
+
+def test_one_long_text_in_every_row_takes_the_room_of_one(tmp_path: Path) -> None:
+    """Twenty thousand million bytes in five hundred, and no reason to refuse them: the text stands in memory once."""
+    path = bombs.one_long_text(tmp_path / "one.parquet", 20_000)
+    found = {one["case"]: one for one in run("bombs", str(path))}
+    assert found["one.parquet"]["said"] is None
+    assert found["peak"]["peak"] < 300 << 10
+
+
+def test_a_small_file_of_some_rows_is_no_bomb(tmp_path: Path) -> None:
+    with open_table(bombs.stated(tmp_path / "small.parquet", rows=1000)) as source:
         assert source.names == ("age",)
 
 

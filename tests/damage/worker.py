@@ -24,6 +24,7 @@ from understudy.schema.formats import load_format
 from understudy.tables import open_table
 
 SECONDS = 5.0
+REFUSAL_SECONDS = 2.0
 SPACE = 8 << 30
 """Addresses, most of which are never touched; what is touched is reported."""
 
@@ -117,8 +118,28 @@ def main(kind: str, first: int, last: int, step: int) -> None:
                     left.unlink()
             print(damage.described(facts), flush=True)
         signal.setitimer(signal.ITIMER_PROF, 0)
-    print(damage.described({"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}), flush=True)
+    print(damage.described({"peak": peak()}), flush=True)
+
+
+def peak() -> int:
+    """The most kilobytes that this process had in memory. The system's other count begins with what its parent held."""
+    status = Path("/proc/self/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
+
+
+def blast(paths: list[str]) -> None:
+    """Open files that would go off, each within the seconds that a refusal may take."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
+    for path in paths:
+        signal.setitimer(signal.ITIMER_PROF, REFUSAL_SECONDS)
+        print(damage.described({"case": Path(path).name, "said": opened(Path(path))}), flush=True)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    print(damage.described({"case": "peak", "peak": peak()}), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:5]))
+    if sys.argv[1] == "bombs":
+        blast(sys.argv[2:])
+    else:
+        main(sys.argv[1], *map(int, sys.argv[2:5]))

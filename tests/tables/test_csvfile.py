@@ -141,6 +141,13 @@ def test_files_without_a_header_line_need_names(tmp_path):
     assert rows(written(tmp_path / "u.csv", b'1,"2\n3,4\n'), header=["a", "b"]) == [("1", '"2'), ("3", "4")]
 
 
+def test_a_header_line_longer_than_a_chunk_is_read_to_its_end(tmp_path):
+    names = [f"{'c' * 200}{i}" for i in range(2000)]
+    assert len(",".join(names)) > csvfile.CHUNK
+    with open_table(written(tmp_path / "t.csv", ",".join(names).encode() + b"\n")) as source:
+        assert source.names == tuple(names)
+
+
 @pytest.mark.parametrize("content", [b"a,b", b"a,b\n", b"a,b\r\n\r\n"])
 def test_a_header_alone_is_an_empty_table(content, tmp_path):
     assert rows(written(tmp_path / "t.csv", content)) == []
@@ -149,10 +156,17 @@ def test_a_header_alone_is_an_empty_table(content, tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "is empty"),
-        (b"\n\n", "is empty"),
-        (b"a,,c\n", "column 2 has no name"),
-        (b"a,b,a\n", 'column 3 is named "a", as is column 1'),
+        (b"", "t.csv:1: is empty"),
+        (b"\n\n", "t.csv:1: is empty"),
+        (b"a,,c\n", "t.csv:1: column 2 has no name"),
+        (b"a,b,a\n", 't.csv:1: column 3 is named "a", as is column 1'),
+        (b"\n\r\na,b,a\n", "t.csv:3: column 3 is named"),
+        ("a,Größe\n".encode("latin-1"), "t.csv:1: the name of column 2 is no text in utf-8. Say which encoding"),
+        (
+            b",".join(b"c%d" % i for i in range(csvfile.NAMES + 1)),
+            "t.csv:1: the header line names more than 5,000 columns",
+        ),
+        (b"a" * (csvfile.HEADER_BYTES + 1), "t.csv:1: the header line .* is longer than 1 MB"),
     ],
 )
 def test_a_header_that_names_nothing_is_refused(content, says, tmp_path):

@@ -16,7 +16,7 @@ import pytest
 
 from understudy.errors import TableError
 from understudy.schema import Categorical, Column, Datetime, Real, Schema, Time, codec_of
-from understudy.tables import Table, open_table
+from understudy.tables import Table, footer, open_table
 from understudy.tables.footer import LOGICAL, SCHEMA, _Reader, _write_fields
 from understudy.tables.parquetfile import ParquetFiles
 
@@ -52,7 +52,7 @@ def codes(path: Path, column: Column, *, around: bool = False) -> list[int]:
     with open_table(path) as source:
         if around:
             assert source._parquet is not None
-            source._parquet._readable = lambda: False  # type: ignore[method-assign]
+            source._parquet._readable = lambda *_: False  # type: ignore[method-assign]
         table = Table(source, Schema(columns=(column,)))
         table.encode()
         assert table._codes is not None
@@ -140,7 +140,7 @@ def test_sound_files_are_not_copied(tmp_path):
 
 def test_only_types_that_can_be_contradicted_are_tried_out(tmp_path, monkeypatch):
     """Numbers and texts need no second look, however many there are."""
-    monkeypatch.setattr(ParquetFiles, "_readable", lambda self: pytest.fail("tried out"))
+    monkeypatch.setattr(ParquetFiles, "_readable", lambda *_: pytest.fail("tried out"))
     pq.write_table(
         pa.table({"x": [1], "y": ["a"], "z": np.array([1.5]), "u": pa.array([1], pa.timestamp("us"))}),
         tmp_path / "t.parquet",
@@ -161,3 +161,48 @@ def test_names_that_differ_by_case_alone_are_different(tmp_path):
     pq.write_table(pa.table([pa.array(["F"]), pa.array(["M"])], names=["a", "A"]), tmp_path / "t.parquet")
     for name, value in (("a", 0), ("A", 1)):
         assert codes(tmp_path / "t.parquet", Categorical(name=name, values=("F", "M"))) == [value]
+
+
+def test_a_damaged_page_is_named_by_its_column(tmp_path):
+    """And by its file, of two; the column beside it is sound."""
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path in paths:
+        table = pa.table({"sound": pa.array(range(1000)), "odd": [f"canary-{i}" for i in range(1000)]})
+        pq.write_table(table, path, use_dictionary=False, compression="zstd")
+    chunk = pq.read_metadata(paths[1]).row_group(0).column(1)
+    data = bytearray(paths[1].read_bytes())
+    start = chunk.data_page_offset
+    data[start : start + chunk.total_compressed_size] = b"\0" * chunk.total_compressed_size
+    paths[1].write_bytes(data)
+    with open_table(paths) as source:
+        source.check(["sound"])
+    with open_table(paths) as source, pytest.raises(TableError) as caught:
+        source.check(["sound", "odd"])
+    assert str(caught.value).startswith('b.parquet: column "odd": its pages are damaged (')
+    assert str(caught.value).endswith("Nothing was spent")
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kept", [0, 3, 11, 200])
+def test_a_file_cut_short_is_told_from_one_that_is_not_there(kept, tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": [1, 2]}), path)
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(TableError, match=r"t\.parquet: does not begin and end as a Parquet file does: it is cut short"):
+        open_table(path)
+
+
+def test_what_a_footer_states_is_read_alike_by_the_database_and_by_ourselves(tmp_path):
+    """So where the database cannot show a statistic, the same file is refused for the same reason."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": [1, 2, 3], "y": ["a", "b", "c"]}), path, row_group_size=2)
+    groups = [pq.read_metadata(path).row_group(i) for i in range(2)]
+    chunks = [group.column(i) for group in groups for i in range(2)]
+    stated = tuple(
+        sum(getattr(chunk, word) for chunk in chunks)
+        for word in ("num_values", "total_uncompressed_size", "total_compressed_size")
+    )
+    assert footer.sizes(path) == stated
+    path.write_bytes(b"PAR1" + b"\xff" * 6 + b"\x06\0\0\0PAR1")
+    with pytest.raises(TableError, match=r"t\.parquet: its footer is damaged"):
+        footer.sizes(path)

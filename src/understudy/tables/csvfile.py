@@ -16,15 +16,13 @@ copy in which every doubtful cell is quoted properly. Either way the same rows c
 from __future__ import annotations
 
 import codecs
-import gzip
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from understudy.errors import TableError
+from understudy.tables.packed import open_bytes, packing, weigh
 
 DELIMITERS = (",", ";", "\t", "|")
 RETURN = re.compile(rb"\r[^\n]")
@@ -39,6 +37,10 @@ QUOTED_BYTES = 2 * CELL_BYTES
 ROW_BYTES = 2**22
 """Longest row handed to DuckDB."""
 
+HEADER_BYTES = ROW_BYTES // 4
+NAMES = 5_000
+"""Longest header line, and the most columns it may name."""
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -50,6 +52,9 @@ class Dialect:
     header: bool
     lines: int = 0
     """Line breaks that a quoted cell may hold."""
+
+    line: int = 1
+    """Where the header stands; blank lines before it are passed over."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,9 @@ def dialect(
     first = _first_bytes(path)
     if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         encoding = "utf-16"
-    text = first.decode(encoding, errors="replace").removeprefix("\ufeff").lstrip("\r\n").encode()
+    text = first.decode(encoding, errors="replace").removeprefix("\ufeff").encode()
+    blank, text = text, text.lstrip(b"\r\n")
+    line = 1 + len(blank[: len(blank) - len(text)].splitlines())
     if header is False:
         raise TableError(
             f"{path.name}: without a header line its columns have no names. Give them: header=[…]. Nothing was read"
@@ -78,11 +85,27 @@ def dialect(
     if not isinstance(header, bool):
         return Dialect(delimiter or ",", encoding, tuple(header), header=False, lines=lines)
     if not text.strip():
-        raise TableError(f"{path.name}: is empty; there is no header line. Nothing was read")
+        raise TableError(f"{path.name}:1: is empty; there is no header line. Nothing was read")
     delimiter = delimiter or _delimiter(text, lines)
     cells = next(_records(iter([text]), delimiter.encode(), lines))
     names = tuple(cell.decode(errors="replace").strip() for cell in cells)
-    return Dialect(delimiter, encoding, names, header=True, lines=lines)
+    _check_header(f"{path.name}:{line}", names, sum(map(len, cells)), encoding)
+    return Dialect(delimiter, encoding, names, header=True, lines=lines, line=line)
+
+
+def _check_header(where: str, names: tuple[str, ...], size: int, encoding: str) -> None:
+    """A header of sensible size that is text in the encoding of the file. It is public, so its refusal tells of no row."""
+    if size > HEADER_BYTES or len(names) > NAMES:
+        raise TableError(
+            f"{where}: the header line names more than {NAMES:,} columns or is longer than {HEADER_BYTES // 2**20} MB. "
+            "Leave columns out. Nothing was read"
+        )
+    odd = next((i for i, name in enumerate(names, start=1) if "\ufffd" in name), None)
+    if odd is not None:
+        raise TableError(
+            f"{where}: the name of column {odd} is no text in {encoding}. "
+            "Say which encoding the file has (--encoding latin-1). Nothing was read"
+        )
 
 
 def _delimiter(text: bytes, lines: int) -> str:
@@ -97,7 +120,7 @@ def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:
         and how.encoding in ("utf-8", "utf8")
         and _is_clean(path, how.delimiter.encode(), how.lines, alone=len(how.names) == 1)
     ):
-        return Tidy(path, how.header, {".gz": "gzip", ".zst": "zstd"}.get(path.suffix, "none"))
+        return Tidy(path, how.header, packing(path))
     delimiter = how.delimiter.encode()
     records = _records(_decoded(path, how.encoding), delimiter, how.lines, len(how.names))
     with copy.open("wb") as out:
@@ -139,7 +162,7 @@ def _is_clean(path: Path, delimiter: bytes, lines: int, *, alone: bool) -> bool:
     cells = re.compile(rb"(?<![^%s])%s(?=[%s])" % (edge, _quoted(lines), edge))
     decoder = codecs.getincrementaldecoder("utf-8")()
     held, start, line = b"", 0, 0
-    with _open(path) as file:
+    with open_bytes(path) as file:
         while True:
             chunk = file.read(CHUNK)
             try:
@@ -233,7 +256,7 @@ def _decoded(path: Path, encoding: str) -> Iterator[bytes]:
     """The file in UTF-8, whatever its bytes; what is no text becomes U+FFFD."""
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
     first = True
-    with _open(path) as file:
+    with open_bytes(path) as file:
         while True:
             chunk = file.read(CHUNK)
             text = decoder.decode(chunk, final=not chunk)
@@ -246,8 +269,16 @@ def _decoded(path: Path, encoding: str) -> Iterator[bytes]:
 
 
 def _first_bytes(path: Path) -> bytes:
-    with _open(path) as file:
-        return file.read(CHUNK)
+    """A file's beginning, its header line at least."""
+    try:
+        with open_bytes(path) as file:
+            first = file.read(CHUNK)
+            while b"\n" not in first.lstrip(b"\r\n") and len(first) <= HEADER_BYTES and (more := file.read(CHUNK)):
+                first += more
+    except Exception:
+        weigh(path)  # which says where
+        raise
+    return first
 
 
 def _check(encoding: str, delimiter: str | None) -> None:
@@ -257,23 +288,3 @@ def _check(encoding: str, delimiter: str | None) -> None:
         raise TableError(f'"{encoding}" is no known encoding. Try utf-8, latin-1 or cp1252. Nothing was read') from None
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n '):
         raise TableError("a delimiter is one plain character, such as , or ;. Nothing was read")
-
-
-def _open(path: Path) -> BinaryIO:
-    """A file's bytes, decompressed."""
-    if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    if path.suffix == ".zst":
-        return _open_zst(path)
-    return path.open("rb")
-
-
-def _open_zst(path: Path) -> BinaryIO:
-    for module, opener in (("compression.zstd", "open"), ("zstandard", "open"), ("pyarrow", "input_stream")):
-        try:
-            return cast(BinaryIO, getattr(import_module(module), opener)(str(path)))
-        except ImportError:
-            continue
-    raise TableError(
-        f"{path.name}: needs Python 3.14 or the package zstandard. Or decompress it first. Nothing was read"
-    )

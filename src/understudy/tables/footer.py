@@ -34,26 +34,54 @@ COLUMNS, METADATA = 1, 3
 STATISTICS = (12, 14, 15, 16, 17)
 """Statistics, Bloom filters and sizes of a column."""
 
+SIZES = (5, 6, 7)
+"""Fields of a column's metadata: its values, bytes unpacked, bytes packed."""
+
 Fields = dict[int, tuple[int, Any]]
 
 
-def plain_copy(path: Path, copy: Path, columns: Collection[int]) -> None:
-    """Copy a Parquet file; the columns at these positions, with all that is nested in them, state their physical types alone."""
+def read_footer(path: Path) -> tuple[Fields, int]:
+    """The footer of a file, and where it begins."""
+    failed = False
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(size - 8, 0))
         tail = file.read(8)
         length = int.from_bytes(tail[:4], "little")
-        if tail[4:] != MAGIC or length + 12 > size:
-            raise TableError(f"{path.name}: has no footer that can be read. Nothing was read")
-        file.seek(size - 8 - length)
-        footer = _Reader(file.read(length)).fields()
+        if tail[4:] == MAGIC and length + 12 <= size:
+            file.seek(size - 8 - length)
+            try:
+                return _Reader(file.read(length)).fields(), size - 8 - length
+            except Exception:
+                failed = True
+    raise TableError(
+        f"{path.name}: {'its footer is damaged' if failed else 'has no footer that can be read'}. Nothing was read"
+    )
+
+
+def sizes(path: Path) -> tuple[int, int, int]:
+    """What a footer states of all columns together: values, bytes unpacked, bytes packed."""
+    found = [0, 0, 0]
+    try:
+        fields, _ = read_footer(path)
+        for group in fields[GROUPS][1][1] if GROUPS in fields else []:
+            for chunk in group[COLUMNS][1][1]:
+                for i, field in enumerate(SIZES):
+                    found[i] += chunk[METADATA][1][field][1]
+        return found[0], found[1], found[2]
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise TableError(f"{path.name}: its footer is damaged. Nothing was read") from None
+
+
+def plain_copy(path: Path, copy: Path, columns: Collection[int]) -> None:
+    """Copy a Parquet file; the columns at these positions, with all that is nested in them, state their physical types alone."""
+    footer, end = read_footer(path)
     strip(footer, columns)
     written = BytesIO()
     _write_fields(written, footer)
     shutil.copyfile(path, copy)
     with copy.open("r+b") as out:
-        out.truncate(size - 8 - length)
+        out.truncate(end)
         out.seek(0, 2)
         out.write(written.getvalue() + len(written.getvalue()).to_bytes(4, "little") + MAGIC)
 

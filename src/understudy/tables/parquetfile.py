@@ -11,13 +11,15 @@ outside every domain; so which of the two ways was taken says nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from understudy.errors import TableError
-from understudy.tables import sql
+from understudy.tables import footer, sql
 from understudy.tables.engine import Engine
-from understudy.tables.footer import plain_copy
+from understudy.tables.footer import MAGIC, plain_copy
+from understudy.tables.packed import FREE, RATIO
 from understudy.tables.physical import Reading, clock, decimal, decimal_of_bytes, moment, native_moment, text
 from understudy.tables.stored import INSTANT_TYPE, base_type
 
@@ -93,9 +95,10 @@ class ParquetFiles:
         self._engine = engine
         self._settled = False
         self._doing = f"reading {paths[0].name}"
-        found = [_columns(engine, path, self._doing) for path in paths]
-        for path, columns in zip(paths, found, strict=True):
-            _refuse_bomb(engine, path, len(columns), self._doing)
+        for path in paths:
+            _check_end(path)
+            _refuse_bomb(engine, path, f"reading {path.name}")
+        found = [_columns(engine, path, f"reading {path.name}") for path in paths]
         self.columns = [column[0] for column in found[0]]
         self._fragile = {i for i, column in enumerate(found[0]) if any(e.fragile for e in column)}
         for path, columns in zip(paths, found, strict=True):
@@ -124,7 +127,7 @@ class ParquetFiles:
         if self._settled or not self._fragile:
             return
         self._settled = True
-        if self._readable():
+        if self._readable(sorted(self._fragile), self._paths):
             return
         copies = [self._engine.directory / f"copy-{i}.parquet" for i in range(len(self._paths))]
         for path, copy in zip(self._paths, copies, strict=True):
@@ -133,13 +136,21 @@ class ParquetFiles:
         self._engine.run(f"CREATE OR REPLACE VIEW file AS {_read(listed)}", doing=self._doing)
         self._view({i: self.columns[i].stripped(self._cells[i]) for i in self._fragile})
 
-    def _readable(self) -> bool:
-        """Whether the database reads every fragile cell. A failure may spoil a connection, so this one is thrown away."""
+    def damage(self, wanted: Collection[str]) -> str:
+        """Where a file that could not be read to its end is damaged: the file, and the first column of which that can be said."""
+        for path in self._paths:
+            for i, element in enumerate(self.columns):
+                if element.name in wanted and not self._readable([i], [path]):
+                    return f'{path.name}: column "{element.name}": its pages are damaged'
+        return f"{self._paths[0].name}: is damaged"
+
+    def _readable(self, columns: Iterable[int], paths: Sequence[Path]) -> bool:
+        """Whether the database reads every cell of these columns. A failure may spoil a connection, so this one is thrown away."""
         trial = Engine()
         try:
-            trial.seal(self._paths)
-            listed = sql.texts(sql.path(path) for path in self._paths)
-            read = ", ".join(f"bit_xor(hash({self._cells[i]}))" for i in sorted(self._fragile))
+            trial.seal(paths)
+            listed = sql.texts(sql.path(path) for path in paths)
+            read = ", ".join(f"bit_xor(hash({self._cells[i]}))" for i in columns)
             trial.run(f"SELECT {read} FROM ({_read(listed)})", doing=self._doing)
         except TableError:
             return False
@@ -179,13 +190,43 @@ def _columns(engine: Engine, path: Path, doing: str) -> list[list[Element]]:
     return columns
 
 
-def _refuse_bomb(engine: Engine, path: Path, columns: int, doing: str) -> None:
-    """Refuse a small file that says it has very many rows, before any is read."""
+def _check_end(path: Path) -> None:
+    """Refuse a file that does not end as a Parquet file does."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(max(size - 8, 0))
+        end = file.read(8)
+    if size < 12 or start != MAGIC or end[4:] != MAGIC or int.from_bytes(end[:4], "little") + 12 > size:
+        raise TableError(
+            f"{path.name}: does not begin and end as a Parquet file does: it is cut short, or something else. Nothing was read"
+        )
+
+
+def _refuse_bomb(engine: Engine, path: Path, doing: str) -> None:
+    """Refuse a small file that says it holds very much, before any of it is read.
+
+    Three numbers of its footer count: values, bytes once they are unpacked, and bytes as they are packed, of which there are no more than
+    the file has unless parts of it are listed twice.
+    """
+    try:
+        query = (
+            "SELECT COALESCE(sum(num_values), 0), COALESCE(sum(total_uncompressed_size), 0), COALESCE(sum(total_compressed_size), 0) "
+            f"FROM parquet_metadata({sql.text(sql.path(path))})"
+        )
+        values, unpacked, packed = (int(number) for number in engine.run(query, doing=doing)[0])
+    except TableError:  # a statistic that it cannot show
+        values, unpacked, packed = footer.sizes(path)
     query = f"SELECT num_rows FROM parquet_file_metadata({sql.text(sql.path(path))})"
-    rows = int(engine.run(query, doing=doing)[0][0])
-    cells = rows * columns
-    if rows < 0 or (cells > CELLS and cells > CELLS_PER_BYTE * path.stat().st_size):
+    rows, size = int(engine.run(query, doing=doing)[0][0]), path.stat().st_size
+    if min(rows, values, unpacked, packed) < 0 or (
+        max(rows, values) > CELLS and max(rows, values) > CELLS_PER_BYTE * size
+    ):
         raise TableError(f"{path.name}: states far more cells than its size can mean. Nothing was read")
+    if unpacked > FREE and (unpacked > RATIO * size or packed > 2 * size):
+        raise TableError(
+            f"{path.name}: unpacks to more than {RATIO} times its size. Write it again unpacked if you trust it. Nothing was read"
+        )
 
 
 def _digits(kind: str) -> tuple[int, int]:

@@ -18,13 +18,13 @@ from understudy.tables import sql
 from understudy.tables.csvfile import ROW_BYTES, Dialect, dialect, tidy
 from understudy.tables.engine import Engine
 from understudy.tables.frame import Stream, check_names, frame
+from understudy.tables.packed import PACKED, weigh
 from understudy.tables.parquetfile import ParquetFiles
 from understudy.tables.physical import reading
 from understudy.tables.stored import PLAINER, Stored, base_type
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".psv")
 PARQUET_ENDINGS = (".parquet", ".pq")
-COMPRESSED = (".gz", ".zst")
 
 T = TypeVar("T")
 
@@ -81,18 +81,24 @@ class Source:
 
     def check(self, names: Iterable[str]) -> None:
         """Read these columns to the end once, so that a file that cannot be read is refused before anything is paid for."""
-        failed = ""
+        failed, wanted = "", list(names)
         try:
             relation = self.relation
             if self._parquet is not None:
-                read = ", ".join(f"bit_xor(hash({self.stored(name).cell}))" for name in names)
+                read = ", ".join(f"bit_xor(hash({self.stored(name).cell}))" for name in wanted)
                 self.engine.run(f"SELECT {read} FROM {relation}", doing="reading it to the end")
         except TableError as error:
-            failed = str(error)
-        if failed:
-            raise TableError(f"{self.title}: is damaged, or not what its name says: {failed}. Nothing was spent")
+            failed = str(error).removesuffix("Nothing was read").rstrip(". ")
+        if not failed:
+            return
+        if self._parquet is not None:
+            raise TableError(f"{self._parquet.damage(wanted)} ({failed}). Nothing was spent")
+        where = "" if failed.startswith(tuple(path.name for path in self._paths)) else f"{self.title}: "
+        raise TableError(f"{where}{failed}. Nothing was spent")
 
     def _read_csv(self, how: Dialect) -> None:
+        for path in self._paths:
+            weigh(path)
         try:
             self._read_rows(how, anyway=False)
         except TableError:
@@ -193,10 +199,12 @@ def _open_files(
         )
         for path in paths
     ]
-    names = check_names(list(hows[0].names), paths[0].name)
+    names = check_names(list(hows[0].names), f"{paths[0].name}:{hows[0].line}" if hows[0].header else paths[0].name)
     for path, how in zip(paths, hows, strict=True):
         if (how.names, how.delimiter) != (hows[0].names, hows[0].delimiter):
-            raise TableError(f"{path.name}: its header differs from that of {paths[0].name}. Nothing was read")
+            raise TableError(
+                f"{path.name}:{how.line}: its header differs from that of {paths[0].name}. Nothing was read"
+            )
     engine = Engine()
     engine.seal(paths)
     return Source(
@@ -230,7 +238,7 @@ def _public(kinds: dict[str, str]) -> dict[str, str]:
 def _kind(path: Path) -> str:
     """CSV or Parquet, by the ending of a file's name."""
     endings = [suffix.lower() for suffix in path.suffixes]
-    if endings and endings[-1] in COMPRESSED:
+    if endings and endings[-1] in PACKED:
         endings.pop()
     last = endings[-1] if endings else ""
     if last in PARQUET_ENDINGS:

@@ -1,0 +1,75 @@
+"""Packed files: `.gz` and `.zst`, unpacked as they are read, and weighed before.
+
+A few kilobytes can unpack to terabytes. So a packed file is read to its end once, and nothing of it kept, before any cell is looked at: one
+that unpacks to far more than it holds is refused, and so is one that is damaged or cut short, with the line in which that shows.
+"""
+
+from __future__ import annotations
+
+import gzip
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from understudy.errors import TableError
+
+PACKED = {".gz": "gzip", ".zst": "zstd"}
+"""Endings of packed files, and what DuckDB calls them."""
+
+FREE = 2**27
+RATIO = 200
+"""A file may unpack to so many bytes whatever its size, and beyond that to so many times what was read of it."""
+
+STEP = 2**20
+
+
+def packing(path: Path) -> str:
+    """How a file is packed, in DuckDB's words.
+
+    >>> packing(Path("people.csv.gz")), packing(Path("people.csv"))
+    ('gzip', 'none')
+    """
+    return PACKED.get(path.suffix.lower(), "none")
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """A file's bytes, unpacked."""
+    return path.open("rb") if packing(path) == "none" else _unpacked(path, str(path))
+
+
+def weigh(path: Path) -> None:
+    """Refuse a packed file that is damaged, cut short, or unpacks to far more than it holds."""
+    if packing(path) == "none":
+        return
+    line, size, failed = 1, 0, ""
+    with path.open("rb") as raw:
+        try:
+            with _unpacked(path, raw) as file:
+                while part := file.read(STEP):
+                    line += part.count(b"\n")
+                    size += len(part)
+                    if size > FREE and size > RATIO * raw.tell():
+                        failed = f"unpacks to more than {RATIO} times its size. Unpack it first if you trust it"
+                        break
+        except TableError:
+            raise
+        except Exception:  # its message may quote what the file says
+            failed = "its packed data are damaged or cut short here. Pack it again"
+    if failed:
+        raise TableError(f"{path.name}:{line}: {failed}. Nothing was read")
+
+
+def _unpacked(path: Path, raw: str | BinaryIO) -> BinaryIO:
+    if packing(path) == "gzip":
+        return cast(BinaryIO, gzip.open(raw, "rb"))
+    for module, opener in (("compression.zstd", "open"), ("zstandard", "open")):
+        try:
+            return cast(BinaryIO, getattr(import_module(module), opener)(raw))
+        except ImportError:
+            continue
+    try:
+        return cast(BinaryIO, import_module("pyarrow").input_stream(raw, compression="zstd"))
+    except ImportError:
+        raise TableError(
+            f"{path.name}: needs Python 3.14 or the package zstandard. Or unpack it first. Nothing was read"
+        ) from None
