@@ -221,7 +221,7 @@ def test_nothing_but_what_was_paid_for_leaves():
     """Every field of the file is known; there is none in which a count of rows, a path, a hash of rows or a time could stand."""
     document = json.loads(hostile.unzip(to_bytes(release()))["release.json"])
     assert " ".join(sorted(document)) == (
-        "card environment format frame gaps guarantee kind measurements microdata model schema sparse statement synthesizer version"
+        "card environment format frame gaps guarantee kind measurements microdata model notes schema sparse statement synthesizer version"
     )
     assert set(document["statement"]) == {"dataset", "epsilon", "delta", "steps", "ledger", "run", "day"}
     assert set(document["environment"]) == {"understudy", "python", "numpy", "duckdb"}

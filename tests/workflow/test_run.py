@@ -105,3 +105,49 @@ def test_a_score_that_needs_a_public_number_of_rows_is_refused_before_anything_i
     assert not (tmp_path / "untouched.ledger").exists()
     with pytest.raises(Refused, match="score R needs a public number of rows"):
         us.plan(described, epsilon=1, synthesizer=method)
+
+
+def test_what_no_model_had_room_for_is_told_and_kept(parquet: Path, tmp_path: Path):
+    """A limit on cells leaves pairs out: the person who waits hears it, and so does whoever opens the release later."""
+    from understudy.synthesizers import make
+
+    numbers = us.Schema(
+        columns=tuple(us.Integer(name=n, min=0, max=high) for n, high in (("a", 49), ("b", 6), ("f", 99)))
+    )
+    heard: list[str] = []
+    release = us.synthesize(
+        parquet,
+        numbers,
+        epsilon=5,
+        synthesizer=make("gaussian", limit=1500),
+        progress=lambda stage, _: heard.append(stage),
+    )
+    assert any(stage.startswith("left out, beyond 1,500 cells: ") for stage in heard)
+    (note,) = release.notes
+    assert note.startswith("Left out, beyond 1,500 cells: ")
+    assert "a × f" in note
+    assert note in repr(release)
+    release.save(tmp_path / "people.understudy")
+    assert us.Release.load(tmp_path / "people.understudy").notes == (note,)
+    assert us.synthesize(parquet, numbers, epsilon=5, synthesizer="mst").notes == ()
+
+
+def test_a_long_fit_tells_its_rounds(parquet: Path):
+    numbers = us.Schema(
+        columns=tuple(us.Integer(name=n, min=0, max=high) for n, high in (("a", 49), ("b", 6), ("f", 99)))
+    )
+    heard: list[tuple[str, float]] = []
+    spent: list[float] = []
+    us.synthesize(
+        parquet,
+        numbers,
+        epsilon=5,
+        synthesizer="aim",
+        progress=lambda stage, done: heard.append((stage, done)),
+        spending=spent.append,
+    )
+    rounds = [stage for stage, _ in heard if stage.startswith("fitting round ")]
+    assert len(set(rounds)) > 3
+    assert heard[-1] == ("fitting", 1.0)
+    assert spent == sorted(spent)
+    assert 0.99 < spent[-1] <= 1

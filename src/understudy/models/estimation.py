@@ -29,6 +29,7 @@ from understudy.models.residuals import Residuals
 from understudy.models.stepwise import stepwise
 from understudy.models.terms import Array, Question, Term, merged, singles, terms_of
 from understudy.models.tree import TreeModel, with_zeros
+from understudy.models.watching import Progress, teller
 from understudy.schema import Schema
 
 LIMIT_CELLS = 1 << 22
@@ -42,8 +43,6 @@ SMOOTH = 0.2
 
 NOISE = 0.8
 """The mean of a standard normal variable's size, √(2/π)."""
-
-Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +97,7 @@ def estimate(
     terms = merged(part for term in asked for part in ([term] if _held(term.clique, nodes) else singles(term)))
     base = _base(schema, measurements, total, kept, terms, limit_cells)
     warmth = {} if warm is None else warm.weights
-    shown = None if progress is None else _shown(progress)
+    shown = _shown(teller(progress))
     every = list(dict.fromkeys([*base, *((name,) for name in schema), *(term.clique for term in terms)]))
     tree = JunctionTree.of([*kept, *base, *((name,) for name in schema)], sizes)
     oracle = Calibration(tree, every, sizes)
@@ -113,8 +112,7 @@ def estimate(
             oracle, terms, total, base=base, warm=warmth, shrinkage=shrinkage, tolerance=tolerance, progress=shown
         )
     model = TreeModel.from_potentials(schema, total, *_folded(schema, found, kept), limit=max(tree.cells, limit_cells))
-    if progress is not None:
-        progress("fitting", 1.0)
+    shown(found.passes, 1.0)
     return Estimate(model, found.weights, left_out, found.passes, found.loss, found.gap)
 
 
@@ -276,13 +274,13 @@ def _folded(schema: Schema, found: Fit, kept: Sequence[Clique]) -> tuple[list[Cl
     return list(made), made
 
 
-def _shown(progress: Progress) -> Callable[[int, float], None]:
-    """Progress as a share: how far the gap has come down, on a logarithmic scale, from the first one to the goal."""
+def _shown(tell: Callable[[int, float], None]) -> Callable[[int, float], None]:
+    """Passes, and how far the gap has come down, on a logarithmic scale, from the first one to the goal; it may rise on the way."""
     first: list[float] = []
 
-    def show(_: int, distance: float) -> None:
+    def show(passes: int, distance: float) -> None:
         first.append(distance)
         span = np.log(max(first[0], 1 + 1e-9))
-        progress("fitting", float(np.clip(1 - np.log(max(distance, 1.0)) / span, 0.0, 1.0)))
+        tell(passes, float(np.clip(1 - np.log(max(distance, 1.0)) / span, 0.0, 1.0)))
 
     return show

@@ -37,6 +37,7 @@ from understudy.measurements import Clique
 from understudy.models.possible import Masks, impossible_masks, impossible_rows, keep_possible
 from understudy.models.rounding import shuffled_codes
 from understudy.models.uniform import uniform_shares
+from understudy.models.watching import teller
 from understudy.schema import Schema
 
 Table = NDArray[np.uint32]
@@ -115,7 +116,9 @@ def grow(
     goals = [_goal(schema, clique, targets[clique], rows) for clique in _largest(targets) if rows]
     held = max(COPIED, _held(goals, len(schema)))
     best, lowest, since, errors = table.copy(), math.inf, 0, []
+    tell = teller(None)
     for iteration in range(pace.iterations + 1 if goals else 0):
+        tell(iteration, iteration / max(pace.iterations, 1))
         away = [_error(goal, table) for goal in goals]
         errors.append(float(np.mean(away)) / rows)
         since = 0 if errors[-1] < lowest * (1 - pace.least) else since + 1

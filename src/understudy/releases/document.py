@@ -59,6 +59,7 @@ _TOP = {
     "synthesizer",
     "environment",
     "frame",
+    "notes",
 }
 
 
@@ -125,6 +126,7 @@ def to_document(release: Release) -> tuple[dict[str, object], Arrays]:
         "synthesizer": {"name": release.synthesizer, "options": dict(release.options)},
         "environment": dict(release.environment),
         "frame": release.frame,
+        "notes": list(release.notes),
     }
     return document, shelf.arrays
 
@@ -166,6 +168,7 @@ def from_document(document: object, arrays: Mapping[str, NDArray[np.generic]]) -
             for k, v in top.mapping("environment").items()
         },
         frame=top.optional("frame", _frame),
+        notes=top.texts("notes"),
         version=VERSION,
     )
 

@@ -89,6 +89,8 @@ class Release:
     options: Mapping[str, Option] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=environment)
     frame: str | None = None
+    notes: tuple[str, ...] = ()
+    """What whoever uses it should know of how it was made: which marginals there was no room for."""
     version: int = VERSION
 
     def __post_init__(self) -> None:
@@ -289,6 +291,7 @@ class Release:
                 ("rows", f"{self.rows:,} by default" + (", the noisy estimate" if self.model is not None else ""))
             )
         facts.append(("account", self.statement.lines()[0]))
+        facts.extend(("note", note) for note in self.notes)
         return facts
 
     def __repr__(self) -> str:

@@ -24,13 +24,14 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window, check_epsilon, discovery_shares, needs_delta
 from understudy.errors import Refused
 from understudy.measurements import Measurements
+from understudy.models.watching import watching
 from understudy.models.witness import refuse_contradictions
 from understudy.releases import Guarantee, Release, Statement, Step
 from understudy.releases.frames import KINDS
 from understudy.schema import Broken, Schema, load_schema, schema_to_dict
 from understudy.schema.declaration import declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
-from understudy.synthesizers.base import Workload
+from understudy.synthesizers.base import LEFT_OUT, Workload
 from understudy.tables import Source, Table
 from understudy.workflow.opening import open_source, refuse_tiny, schema_for, without_notes
 
@@ -111,8 +112,11 @@ def synthesize(
             max_rows=described.unit.max_rows,
         )
         custody = Custody(room, described)
+        notes: list[str] = []
 
         def told(stage: str, done: float) -> None:
+            if stage.startswith(LEFT_OUT):
+                notes.append(f"{stage[:1].upper()}{stage[1:]}.")
             spending(float(sum(cost.amount for _, cost in custody.charges) / filter.total))
             progress(stage, done)
 
@@ -120,7 +124,8 @@ def synthesize(
         run.finish()
         head = book.head
     progress("fitting", 0.0)
-    model = method.estimate(custody.schema, measurements, rng)
+    with watching(progress):
+        model = method.estimate(custody.schema, measurements, rng)
     progress("fitting", 1.0)
     return Release(
         guarantee=_guarantee(custody, described, budget, filter, method),
@@ -131,6 +136,7 @@ def synthesize(
         synthesizer=method.name,
         options=_options(method),
         frame=_frame_kind(source),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -141,7 +147,8 @@ def perform(custody: Custody, method: Synthesizer, progress: Progress) -> Measur
     schema = custody.discover(share=share, delta=discovery_delta, progress=progress)
     custody.hand_over()
     progress("measuring", 0.0)
-    measurements = method.measure(Window(custody), Workload.of_order(schema), progress)
+    with watching(progress):  # some algorithms fit after every round
+        measurements = method.measure(Window(custody), Workload.of_order(schema), progress)
     progress("measuring", 1.0)
     return measurements
 
