@@ -12,10 +12,12 @@ import pytest
 from curator.rooms import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Custody
 from understudy.curator.choice import choose, errors
 from understudy.curator.scores import GRID
 from understudy.errors import Refused
-from understudy.schema import Boolean, Schema
+from understudy.measurements import Centring, Identity, Partition
+from understudy.schema import Boolean, Categorical, Schema
 
 SCHEMA = Schema(columns=(Boolean(name="a", nullable=False), Boolean(name="b", nullable=False)))
 UNIVERSE = [{"a": x, "b": y} for x in (False, True) for y in (False, True)]
@@ -74,3 +76,43 @@ def test_one_candidate_is_chosen_and_none_is_refused():
     with pytest.raises(Refused, match="Nothing was spent"):
         choose(room, {}, amount=left)
     assert room.till.left == left
+
+
+LONG = Schema(
+    columns=(Categorical(name="a", values=("p", "q", "r"), nullable=False), Boolean(name="b", nullable=False))
+)
+CODES = [{"a": x, "b": y} for x in "pqr" for y in (False, True)]
+COARSE = {("a", "b"): (Partition((0, 1, 1)), Identity(2)), ("a",): (Partition((0, 0, 1)),)}
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_no_neighbour_moves_coarse_distances_by_more_than_their_price_assumes(relation):
+    wanted = {("a", "b"): np.full((2, 2), 0.4), ("a",): np.array([1.0, 0.2])}
+    for here, there in neighbouring(CODES, 3, relation):
+        found = []
+        for rows in (here, there):
+            room = room_of(rows, LONG, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
+            found.append(errors(room, wanted, amount=Fraction(1), maps=COARSE))
+        moved = sum(abs(found[0][c].value - found[1][c].value) for c in found[0])
+        assert moved <= next(iter(found[0].values())).scale
+
+
+def test_a_coarse_distance_is_that_of_coarse_counts():
+    rows = [{"a": "p", "b": True}] * 5 + [{"a": "q", "b": True}] * 3 + [{"a": "r", "b": False}] * 2
+    room = room_of(rows, LONG, noise=no_noise)
+    found = errors(room, {("a", "b"): np.array([[0.0, 5.0], [2.0, 0.0]])}, amount=room.till.left, maps=COARSE)
+    assert float(found[("a", "b")]) == 3
+
+
+def test_coarse_distances_that_cannot_be_are_refused_and_free():
+    room = room_of([], LONG)
+    before = room.till.left
+    custody = Custody(room, LONG)
+    for maps, shape in [
+        ({("a",): (Partition((0, 1)),)}, (2,)),  # for another column
+        ({("a",): (Partition((0, 1, 1)),)}, (3,)),  # the estimate is fine, the map coarse
+        ({("a",): (Centring(3),)}, (3,)),
+    ]:
+        with pytest.raises(Refused, match="Nothing was spent"):
+            custody.errors({("a",): np.zeros(shape)}, share=Fraction(1, 2), maps=maps)
+    assert room.till.left == before

@@ -7,7 +7,7 @@ most Δ = max w · Δ(score), in integers. The price is ε in a pure run, ε²/8
 (`accounting.pricing.price_choice`).
 
 `errors` adds exact integer noise to the L1 distances themselves. One unit moves every distance at once by at most Δ, so K of them have
-L1 sensitivity K·Δ and L2 sensitivity √K·Δ.
+L1 sensitivity K·Δ and L2 sensitivity √K·Δ. Of a marginal through partitions of its axes the same holds: a row lies in one cell of it too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from understudy.curator.room import Room
 from understudy.curator.scores import GRID, SCORES, to_grid
 from understudy.curator.till import Answer, fingerprint
 from understudy.errors import Refused
-from understudy.measurements import Clique, Distance
+from understudy.measurements import AxisMap, Centring, Clique, Distance, Identity
 from understudy.noise import exponential
 
 Estimates = Mapping[Clique, NDArray[np.float64]]
@@ -88,10 +88,15 @@ def _factors(weights: Sequence[float]) -> NDArray[np.int64]:
     return np.maximum(to_grid(numbers / numbers.max()), 1)
 
 
-def errors(room: Room, estimates: Estimates, *, amount: Fraction) -> dict[Clique, Distance]:
-    """The L1 distance of every estimate to its true marginal, all of them noisy."""
+def errors(
+    room: Room, estimates: Estimates, *, amount: Fraction, maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None
+) -> dict[Clique, Distance]:
+    """The L1 distance of every estimate to its true marginal, all of them noisy; where it has `maps`, to that of coarser bins."""
     if not estimates:
         return {}
+    coarser = maps or {}
+    if any(isinstance(m, Centring) for axes in coarser.values() for m in axes):
+        raise Refused("A distance is asked of counts or of coarser bins, not of centred counts. Nothing was spent")
     rule = SCORES["l1"]
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
@@ -108,11 +113,21 @@ def errors(room: Room, estimates: Estimates, *, amount: Fraction) -> dict[Clique
         "scale": scale,
         "candidates": [[c, fingerprint(e)] for c, e in zip(cliques, rounded, strict=True)],
     }
+    if coarser:
+        request["maps"] = [repr(coarser.get(c)) for c in cliques]
 
     def count() -> NDArray[np.int64]:
-        tables = room.table.counts(cliques)
+        tables = [_mapped(t, coarser.get(c)) for c, t in zip(cliques, room.table.counts(cliques), strict=True)]
         return np.array([rule.of(t, e) for t, e in zip(tables, rounded, strict=True)], np.int64)
 
     distances = room.till.pay(request, cost, count, lambda exact: {"distances": room.noisy(exact, scale)})["distances"]
     each = price(room.law, scale, Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)), room.currency)
     return {c: Distance(c, int(d), GRID, room.law, scale, each) for c, d in zip(cliques, distances, strict=True)}
+
+
+def _mapped(counts: NDArray[np.int64], axes: tuple[AxisMap, ...] | None) -> NDArray[np.int64]:
+    """Counts of coarser bins, where an axis has any."""
+    for axis, map_ in enumerate(axes or ()):
+        if not isinstance(map_, Identity):
+            counts = np.moveaxis(np.tensordot(map_.matrix(), counts, axes=(1, axis)), 0, axis)
+    return np.asarray(counts, np.int64)

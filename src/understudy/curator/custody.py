@@ -18,7 +18,7 @@ from understudy.curator import besides, choice, discovery, marginals, quantiles,
 from understudy.curator.room import Room
 from understudy.curator.sums import Mean, Sum
 from understudy.errors import BudgetExceeded, Refused
-from understudy.measurements import AxisMap, Clique, Distance, Measurement, Measurements
+from understudy.measurements import AxisMap, Clique, Distance, Identity, Measurement, Measurements
 from understudy.models.witness import set_aside
 from understudy.schema import Lattice, Schema
 from understudy.schema.rule import Broken
@@ -151,11 +151,15 @@ class Custody:
         return Measurements((), (found,))
 
     def errors(
-        self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
+        self,
+        estimates: Mapping[Clique, NDArray[np.float64]],
+        *,
+        share: Fraction | int,
+        maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
     ) -> dict[Clique, Distance]:
-        """Noisy L1 distances between the true marginals and estimates of them."""
-        self._check_shapes(estimates)
-        return choice.errors(self._room, estimates, amount=self._amount(share))
+        """Noisy L1 distances between the true marginals and estimates of them; where a clique has `maps`, of coarser bins."""
+        self._check_shapes(estimates, maps)
+        return choice.errors(self._room, estimates, amount=self._amount(share), maps=maps)
 
     def choose(
         self,
@@ -195,10 +199,16 @@ class Custody:
             )
         return amount
 
-    def _check_shapes(self, estimates: Mapping[Clique, NDArray[np.float64]]) -> None:
+    def _check_shapes(
+        self,
+        estimates: Mapping[Clique, NDArray[np.float64]],
+        maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
+    ) -> None:
         """Refuse before anything is paid what a score would refuse after."""
         for clique, estimate in estimates.items():
-            if np.shape(estimate) != self._schema.sizes(clique):
+            axes = (maps or {}).get(clique) or tuple(Identity(n) for n in self._schema.sizes(clique))
+            fits = tuple(m.size for m in axes) == self._schema.sizes(clique)
+            if not fits or np.shape(estimate) != tuple(m.out for m in axes):
                 raise Refused(
                     f"The estimate of {', '.join(clique)} has another shape than its marginal. Nothing was spent"
                 )

@@ -62,10 +62,14 @@ class Window:
         return self._ask["sparse"](clique, share=share)  # type: ignore[return-value]
 
     def errors(
-        self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
+        self,
+        estimates: Mapping[Clique, NDArray[np.float64]],
+        *,
+        share: Fraction | int,
+        maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
     ) -> dict[Clique, Distance]:
-        """Noisy L1 distances between the true marginals and estimates of them."""
-        return self._ask["errors"](estimates, share=share)  # type: ignore[return-value]
+        """Noisy L1 distances between the true marginals and estimates of them; where a clique has `maps`, of coarser bins."""
+        return self._ask["errors"](estimates, share=share, maps=maps)  # type: ignore[return-value]
 
     def choose(
         self,

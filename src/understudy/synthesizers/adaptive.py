@@ -34,12 +34,12 @@ import numpy as np
 from numpy.random import Generator
 
 from understudy.errors import Refused
-from understudy.measurements import Clique, Gap, Measurements, gaps_of
+from understudy.measurements import AxisMap, Clique, Gap, Identity, Measurements, gaps_of
 from understudy.models.estimation import LIMIT_CELLS, estimate
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive_choice import LEAST, Prospects, fitting, settled, with_columns
-from understudy.synthesizers.adaptive_gain import MEAN, Array, pair_weights
+from understudy.synthesizers.adaptive_gain import MEAN, PARTS, Array, pair_weights
 from understudy.synthesizers.aim import noise_power, one_ways, unit_noise
 from understudy.synthesizers.base import (
     LEFT_OUT,
@@ -52,6 +52,7 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
+from understudy.synthesizers.levels import cells, coarse_maps, coarser, through
 from understudy.synthesizers.mst import spanning
 from understudy.synthesizers.sizes import Growth, column_sizes, rounded, spelled
 
@@ -108,7 +109,8 @@ class Adaptive(Synthesizer):
             _ordered(clique, sizes): weight for clique, weight in zip(workload.cliques, workload.weights, strict=True)
         }
         weights = pair_weights(asked, list(sizes))
-        pairs = [pair for pair in weights if _cells(pair, sizes) <= self.largest]
+        levels = coarse_maps(schema, list(weights))
+        pairs = [pair for pair in weights if self.holds(_cells(pair, sizes), levels.get(pair))]
         progress("measuring", 0.0)
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
@@ -133,6 +135,10 @@ class Adaptive(Synthesizer):
         """The maximum-entropy model of everything measured, each marginal believed as far as it deserves."""
         return estimate(schema, measurements, empirical=True, tolerance=TIGHT, limit_cells=self.limit).model
 
+    def holds(self, fine: int, axes: Sequence[AxisMap] | None) -> bool:
+        """Whether a marginal of so many cells can be measured, as it is or by its columns' levels."""
+        return fine <= self.largest or (axes is not None and cells(axes) <= self.largest and fine <= self.cells)
+
     @property
     def limit(self) -> int:
         """Cells of the largest tree a fit works on."""
@@ -155,6 +161,7 @@ class _Run:
     held: list[Clique] = field(default_factory=list)
     kept_back: Fraction = Fraction(0)
     gaps: dict[Clique, Gap] = field(default_factory=dict)
+    maps: dict[Clique, tuple[AxisMap, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
@@ -212,13 +219,30 @@ class _Run:
 
     def _prospects(self, cliques: Sequence[Clique]) -> Prospects:
         """Ask how far these marginals are from the model."""
-        expected = _expected(self.state.model, cliques)
+        expected = _expected(self.state.model, [r for r in cliques if _cells(r, self.sizes) <= self.how.largest])
         distances = self.curator.errors(expected, share=self.how.selection)
         self.gaps |= {
             gap.distance.clique: gap for gap in gaps_of(distances, expected)
         }  # a later look replaces an earlier one
         self.progress("selecting", float(1 - self.curator.left))
-        return Prospects.of(expected, settled(distances), self.weights, *self._noise())
+        fine = Prospects.of(expected, settled(distances), self.weights, *self._noise())
+        return self._coarser(fine, cliques)
+
+    def _coarser(self, fine: Prospects, cliques: Sequence[Clique]) -> Prospects:
+        """The same with marginals looked at through the levels of their columns, where that gains more."""
+        self.maps = coarse_maps(self.curator.schema, cliques)
+        if not self.maps:
+            return fine
+        expected = {
+            r: through(self.maps[r], table) for r, table in _expected(self.state.model, list(self.maps)).items()
+        }
+        distances = self.curator.errors(expected, share=self.how.selection, maps={r: self.maps[r] for r in expected})
+        coarse = Prospects.of(expected, settled(distances), self.weights, *self._noise())
+        part = int(np.searchsorted(PARTS, 1 / len(cliques)))
+        chosen = coarser(fine.curves, coarse.curves, part)
+        self.maps = {r: self.maps[r] for r in chosen}
+        kept = coarse.only(chosen)
+        return fine | Prospects(kept.curves, kept.weights, {r: coarse.far[r] for r in chosen})
 
     def _imagined(self, growth: Growth) -> Prospects:
         """Triples of the workload that a small tree has room for, as if as far from independence as chance takes them."""
@@ -237,7 +261,10 @@ class _Run:
 
     def _measure(self, parts: Mapping[Clique, float], share: Fraction) -> None:
         """Measure these, and fit the model again if anything is left to be asked."""
-        self.found += self.curator.measure(list(parts), share=share, weights=rounded(list(parts.values())))
+        maps = [self.maps.get(r) or tuple(Identity(n) for n in self.curator.schema.sizes(r)) for r in parts]
+        self.found += self.curator.measure(
+            list(parts), share=share, weights=rounded(list(parts.values())), maps=maps if self.maps else None
+        )
         self.held = list(dict.fromkeys([*self.held, *(r for r in parts if len(r) > 1)]))
         self.progress("measuring", float(1 - self.curator.left))
         if self.curator.left > REST:

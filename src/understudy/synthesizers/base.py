@@ -91,9 +91,13 @@ class Curator(Protocol):
         """The cells of a marginal too large to noise in full that are safely above zero, with noisy counts; needs δ."""
 
     def errors(
-        self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
+        self,
+        estimates: Mapping[Clique, NDArray[np.float64]],
+        *,
+        share: Fraction | int,
+        maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
     ) -> dict[Clique, Distance]:
-        """Noisy L1 distances between the true marginals and estimates of them."""
+        """Noisy L1 distances between the true marginals and estimates of them; where a clique has `maps`, of coarser bins."""
 
     def choose(
         self,
