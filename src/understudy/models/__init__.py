@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
+from understudy.models.aimed import AimedModel
 from understudy.models.dense import DenseModel
 from understudy.models.model import Arrays, Codes, Conditional, Facts, Model, Portable, default_rows
 from understudy.models.network import NetworkModel
@@ -16,7 +17,8 @@ from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 
 MODELS: dict[str, type[Portable]] = {
-    model.kind: model for model in (ProductModel, DenseModel, SparseModel, TreeModel, RowsModel, NetworkModel)
+    model.kind: model
+    for model in (ProductModel, DenseModel, SparseModel, TreeModel, AimedModel, RowsModel, NetworkModel)
 }
 """Every kind of model a release file may hold."""
 
@@ -37,6 +39,7 @@ def from_parts(schema: Schema, facts: Mapping[str, object], arrays: Mapping[str,
 
 __all__ = [
     "MODELS",
+    "AimedModel",
     "Arrays",
     "Codes",
     "Conditional",

@@ -35,10 +35,12 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Gap, Identity, Measurements, gaps_of
+from understudy.models.aimed import AimedModel
+from understudy.models.aiming import aimed
 from understudy.models.estimation import LIMIT_CELLS, estimate
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
-from understudy.synthesizers.adaptive_choice import LEAST, Prospects, fitting, settled, with_columns
+from understudy.synthesizers.adaptive_choice import LEAST, Prospects, fitting, settled, with_columns, within
 from understudy.synthesizers.adaptive_gain import MEAN, PARTS, Array, pair_weights
 from understudy.synthesizers.aim import noise_power, one_ways, unit_noise
 from understudy.synthesizers.base import (
@@ -89,7 +91,7 @@ class Adaptive(Synthesizer):
 
     singles: Fraction = option(Fraction(1, 10), "part of the budget for the first look at single columns")
     selection: Fraction = option(Fraction(1, 100), "part of the budget for each round of noisy distances")
-    cells: int = option(4_000_000, "cells of the largest model")
+    cells: int = option(1_000_000, "cells of the largest tree")
     largest: int = option(100_000, "cells of the largest marginal")
 
     def __post_init__(self) -> None:
@@ -128,12 +130,15 @@ class Adaptive(Synthesizer):
         if curator.left > REST:  # what no triple was worth
             run.found += curator.measure(singles, share=curator.left, weights=split)
         if left_out:
-            progress(f"{LEFT_OUT}, beyond {self.cells:,} cells: {spelled(left_out)}", 0.0)
+            # Rows meet these too, but rows completed from given codes do not know of them.
+            progress(f"{LEFT_OUT} of the tree, beyond {self.cells:,} cells: {spelled(left_out)}", 0.0)
         return run.found + Measurements(gaps=tuple(run.gaps.values()))
 
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002
-        """The maximum-entropy model of everything measured, each marginal believed as far as it deserves."""
-        return estimate(schema, measurements, empirical=True, tolerance=TIGHT, limit_cells=self.limit).model
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel | AimedModel:  # noqa: ARG002
+        """The maximum-entropy model of what one tree holds, and aims for what was measured beyond it."""
+        held = within(measurements, schema, self.cells)
+        tree = estimate(schema, measurements, cliques=held, empirical=True, tolerance=TIGHT, limit_cells=self.limit)
+        return aimed(tree.model, measurements)
 
     def holds(self, fine: int, axes: Sequence[AxisMap] | None) -> bool:
         """Whether a marginal of so many cells can be measured, as it is or by its columns' levels."""
@@ -182,7 +187,7 @@ class _Run:
         prospects = self._prospects(pairs)
         growth = Growth(self.sizes, self.held)
         kept, left_out = fitting(prospects, growth, self.how.cells)
-        chosen = with_columns(prospects.only(kept), self.found, self.sizes, self.columns, *self._noise())
+        chosen = with_columns(prospects.only([*kept, *left_out]), self.found, self.sizes, self.columns, *self._noise())
         later = self._imagined(growth)
         best = (chosen | later).best()
         back = sum(best[r][0] for r in later.curves)
@@ -272,6 +277,7 @@ class _Run:
                 self.curator.schema,
                 self.found,
                 empirical=True,
+                cliques=within(self.found, self.curator.schema, self.how.cells),
                 warm=self.state,
                 tolerance=LOOSE,
                 limit_cells=self.how.limit,

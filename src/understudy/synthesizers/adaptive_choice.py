@@ -18,8 +18,9 @@ import numpy as np
 
 from understudy.measurements import Clique, Distance, Measurements
 from understudy.models.variance import cell_variance, noise_variance
+from understudy.schema import Schema
 from understudy.synthesizers.adaptive_gain import MEAN, Array, best_parts, gain_curve
-from understudy.synthesizers.sizes import Growth
+from understudy.synthesizers.sizes import Growth, column_sizes
 
 LEAST = 1e-4
 """A marginal with a smaller part of the budget than this is not measured: what it gains is nothing, and the others can use it."""
@@ -88,6 +89,20 @@ def fitting(prospects: Prospects, growth: Growth, cells: int) -> tuple[list[Cliq
         if fits:
             growth.add(r)
     return kept, left
+
+
+def within(measurements: Measurements, schema: Schema, cells: int) -> list[Clique]:
+    """The measured cliques, in the order they were measured, that one tree of so many cells holds."""
+    growth = Growth(column_sizes(schema))
+    kept: list[Clique] = []
+    refused = 0
+    for clique in dict.fromkeys(tuple(n for n in schema if n in m.clique) for m in measurements if len(m.clique) > 1):
+        fits = growth.holds(clique) or (refused < FULL and growth.cells + growth.cost(clique) <= cells)
+        refused = 0 if fits else refused + 1
+        if fits:
+            growth.add(clique)
+            kept.append(clique)
+    return kept
 
 
 def with_columns(

@@ -1,0 +1,252 @@
+"""A junction tree, and marginals across its nodes that its rows are to meet as well.
+
+A tree of bounded size leaves out most marginals of a table with many dependent columns. What was measured of them is kept here as aims:
+counts that the rows of a sample are brought to by exchanging some for others of the same tree (models/refining.py). That takes too long for
+a great many rows: of those, some are left out and some taken twice, by weights that bring a sample to the aims by proportional fitting.
+Chance errors are small among many rows. A few rows are the tree's own.
+
+Rows completed from given codes follow the tree alone, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.errors import Refused, ReleaseError
+from understudy.measurements import Clique
+from understudy.models.model import Arrays, Codes, Facts
+from understudy.models.parts import exactly
+from understudy.models.refining import Cells, Rows, refined
+from understudy.models.tree import CHUNK, TreeModel
+from understudy.models.tree_sampling import sample_tree
+from understudy.models.uniform import fill
+from understudy.schema import Schema
+
+Array = NDArray[np.float64]
+
+FEW, MANY = 200, 1 << 17
+"""Rows from which and up to which a sample is refined."""
+
+FRESH = 3
+"""Fresh rows for each row of a sample that is refined."""
+
+TABLES, CELLS = 400, 1 << 22
+"""Tables that are looked after at most, and their cells."""
+
+BLOCK = 1 << 13
+"""Rows whose cells are looked up together."""
+
+TRIAL, SWEEPS, DOUBT, HEAVY = 1 << 16, 2, 100.0, 4.0
+"""Rows that weights are found with, how often every table is fitted, the rows that every cell is taken to have more on both sides, for few
+rows say little, and the largest weight."""
+
+
+@dataclass(frozen=True, eq=False)
+class AimedModel:
+    """A `tree`, and `aims` for cliques that no node of it holds: expected counts that sum to about its total.
+
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in ("smoker", "cough")))
+    >>> tree = TreeModel.from_marginals(schema, 1000.0, {("smoker",): np.array([700.0, 300.0]), ("cough",): np.array([700.0, 300.0])})
+    >>> model = AimedModel(tree, {("smoker", "cough"): np.array([[600.0, 100.0], [100.0, 200.0]])})
+    >>> rows = model.sample(1000, np.random.default_rng(0))
+    >>> bool(abs(int(((rows["smoker"] == 1) & (rows["cough"] == 1)).sum()) - 200) < 10)
+    True
+    """
+
+    kind: ClassVar[str] = "aimed"
+    tree: TreeModel
+    aims: Mapping[Clique, Array]
+
+    def __post_init__(self) -> None:
+        for clique, table in self.aims.items():
+            assert len(set(clique)) == len(clique) > 1, "an aim is about several columns, each named once"
+            assert table.shape == self.schema.sizes(clique), "one count for each cell"
+            assert np.all(np.isfinite(table)), "aims are numbers"
+            assert table.min(initial=0.0) >= 0, "aims are never negative"
+
+    @property
+    def schema(self) -> Schema:
+        """The closed schema it is about."""
+        return self.tree.schema
+
+    @property
+    def total(self) -> float:
+        """The estimated number of rows."""
+        return self.tree.total
+
+    @property
+    def cells(self) -> int:
+        """Cells of the junction tree."""
+        return self.tree.cells
+
+    def marginal(self, clique: Clique) -> Array:
+        """An aim where there is one for these columns, and else what the tree expects."""
+        return self._aimed(clique) if self._aim_of(clique) else self.tree.marginal(clique)
+
+    def marginals(self, cliques: Iterable[Clique]) -> dict[Clique, Array]:
+        """The same for many cliques."""
+        asked = list(cliques)
+        rest = self.tree.marginals([c for c in asked if not self._aim_of(c)])
+        return {c: rest[c] if c in rest else self._aimed(c) for c in asked}
+
+    def sample(self, rows: int, rng: Generator) -> Codes:
+        """Rows of the tree by rounding, refined, in random order."""
+        if rows > CHUNK:
+            chunks = list(self.sample_chunks(rows, rng, CHUNK))
+            return {n: np.concatenate([c[n] for c in chunks]) for n in self.schema}
+        if rows < FEW or not self.total > 0 or not self.aims:
+            return self.tree.sample(rows, rng)
+        return self._refined(rows, rng) if rows <= MANY else self._weighed(rows, rng)
+
+    def sample_chunks(self, rows: int, rng: Generator, size: int = CHUNK) -> Iterator[Codes]:
+        """The same a chunk at a time, each for itself."""
+        if size < 1:
+            raise ValueError("a chunk holds at least one row")
+        size = min(size, CHUNK)
+        for start in range(0, rows, size):
+            yield self.sample(min(size, rows - start), rng)
+
+    def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
+        """Every partial row completed from the tree's exact conditional distribution."""
+        return self.tree.complete(given, rng)
+
+    def to_parts(self) -> tuple[Facts, Arrays]:
+        """The tree's parts and the aims, by position."""
+        facts, arrays = self.tree.to_parts()
+        aims: Arrays = {f"aim{i}": table for i, table in enumerate(self.aims.values())}
+        return {**facts, "kind": self.kind, "aims": [list(clique) for clique in self.aims]}, {**arrays, **aims}
+
+    @classmethod
+    def from_parts(
+        cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
+    ) -> AimedModel:
+        """The model again; parts that do not fit the schema raise ReleaseError."""
+        exactly(facts, {"kind", "total", "cliques", "aims"}, "facts")
+        listed = facts["aims"]
+        own = {name: array for name, array in arrays.items() if name.startswith("aim")}
+        tree = TreeModel.from_parts(
+            schema,
+            {**{k: v for k, v in facts.items() if k != "aims"}, "kind": TreeModel.kind},
+            {name: array for name, array in arrays.items() if name not in own},
+        )
+        if not isinstance(listed, list | tuple):
+            raise ReleaseError("model: its aims are no list. The file is damaged")
+        exactly(own, {f"aim{i}" for i in range(len(listed))}, "arrays")
+        aims: dict[Clique, Array] = {}
+        for i, names in enumerate(listed):
+            clique = _read_clique(names, schema)
+            table = own[f"aim{i}"]
+            if not isinstance(table, np.ndarray) or table.dtype != np.float64 or table.shape != schema.sizes(clique):
+                raise ReleaseError(
+                    f'model: array "aim{i}" has another type or shape than the schema says. The file is damaged'
+                )
+            values = np.asarray(table, np.float64)
+            if not np.all(np.isfinite(values)) or values.min(initial=0.0) < 0 or clique in aims:
+                raise ReleaseError(f'model: array "aim{i}" holds no counts, or is there twice. The file is damaged')
+            aims[clique] = values
+        return cls(tree, aims)
+
+    def _aim_of(self, clique: Clique) -> Clique | None:
+        return next((aim for aim in self.aims if set(aim) == set(clique)), None)
+
+    def _aimed(self, clique: Clique) -> Array:
+        aim = self._aim_of(clique)
+        assert aim is not None
+        return np.asarray(self.aims[aim].transpose([aim.index(name) for name in clique]), np.float64)
+
+    @cached_property
+    def _tables(self) -> dict[Clique, Array]:
+        """Everything a sample should meet, as shares: the aims, what the tree is made of, and other pairs as far as there is room."""
+        names = [name for name, size in self._sizes.items() if size > 1]
+        nodes = [set(node) for node in self.tree.beliefs.tree.nodes]
+        held = [c for c in self.tree.potentials if len(c) == 3 and math.prod(self.schema.sizes(c)) <= CELLS // 64]
+        pairs = [pair for pair in combinations(names, 2) if not self._aim_of(pair)]
+        pairs.sort(key=lambda pair: not any(set(pair) <= node for node in nodes))
+        chosen: list[Clique] = []
+        room = CELLS
+        for clique in [*self.aims, *held, *pairs]:
+            size = math.prod(self.schema.sizes(clique))
+            if len(chosen) < TABLES and size <= room:
+                chosen.append(clique)
+                room -= size
+        try:
+            tables = self.marginals(chosen)
+        except Refused:  # columns too far apart in a wide tree to be brought together
+            tables = {c: self.marginal(c) for c in chosen if self._aim_of(c) or any(set(c) <= node for node in nodes)}
+        return {clique: table / max(float(table.sum()), 1e-300) for clique, table in tables.items()}
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        return {name: codec.size for name, codec in self.schema.codecs.items()}
+
+    def _drawn(self, rows: int, rng: Generator) -> Codes:
+        types = {name: codec.dtype for name, codec in self.schema.codecs.items()}
+        return fill(self.schema, dict(sample_tree(self.tree.beliefs, rows, rng, types)), rows, rng)
+
+    def _refined(self, rows: int, rng: Generator) -> Codes:
+        first, fresh = (_laid(self._drawn(many, rng)) for many in (rows, FRESH * rows))
+        aims = {clique: rows * table for clique, table in self._tables.items()}
+        found = refined(first, fresh, aims, self._sizes, rng)
+        return {name: found[:, i].astype(codec.dtype) for i, (name, codec) in enumerate(self.schema.codecs.items())}
+
+    @cached_property
+    def _weights(self) -> Array:
+        """For every cell of every table the logarithm of its weight, found by proportional fitting of some rows.
+
+        What those rows should have is what they have and the aims' distance from the tree: their own chance errors are none to mend.
+        """
+        cells = Cells(list(self._tables), self._sizes)
+        rows = _laid(self._drawn(TRIAL, np.random.default_rng(0)))
+        expected = self.tree.marginals(self.aims)
+        moved = [
+            (self.aims[c] / max(self.aims[c].sum(), 1e-300) - expected[c] / self.total).ravel()
+            if c in self.aims
+            else np.zeros(table.size)
+            for c, table in self._tables.items()
+        ]
+        wanted = np.maximum(cells.counts(rows) + TRIAL * np.concatenate(moved), 0.0)
+        places = [cells.of(rows[start : start + BLOCK]) for start in range(0, TRIAL, BLOCK)]
+        ends = [*cells.starts.tolist(), cells.size]
+        found, weight = np.zeros(cells.size), np.ones(TRIAL)
+        for _ in range(SWEEPS):
+            for j, (start, end) in enumerate(pairwise(ends)):
+                place = np.concatenate([part[:, j] for part in places]) - start
+                now = np.bincount(place, weight, minlength=end - start)
+                ratio = (wanted[start:end] + DOUBT) / (now + DOUBT)
+                weight *= ratio[place]
+                found[start:end] += np.log(ratio)
+        return found
+
+    def _weighed(self, rows: int, rng: Generator) -> Codes:
+        codes = self._drawn(rows, rng)
+        cells, weights, laid = Cells(list(self._tables), self._sizes), self._weights, _laid(codes)
+        logs = [weights[cells.of(laid[start : start + BLOCK])].sum(axis=1) for start in range(0, rows, BLOCK)]
+        weight = np.clip(np.exp(np.concatenate(logs)), 1 / HEAVY, HEAVY)
+        marks = np.floor(np.cumsum(weight) * (rows / weight.sum()) + rng.random())
+        marks[-1] = rows
+        times = np.diff(np.minimum(marks, rows), prepend=0).astype(np.int64)
+        picked = rng.permutation(np.repeat(np.arange(rows), times))
+        return {name: column[picked] for name, column in codes.items()}
+
+
+def _laid(codes: Codes) -> Rows:
+    """Columns side by side."""
+    return np.stack([np.asarray(column) for column in codes.values()], axis=1).astype(np.int32)
+
+
+def _read_clique(names: object, schema: Schema) -> Clique:
+    if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n in schema for n in names):
+        raise ReleaseError("model: its aims are not about the schema's columns. The file is damaged")
+    if len(set(names)) != len(names) or len(names) < 2:
+        raise ReleaseError("model: an aim is about one column, or names one twice. The file is damaged")
+    return tuple(names)

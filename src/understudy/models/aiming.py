@@ -1,0 +1,76 @@
+"""What noisy marginals say that a junction tree has no room for, as aims for its rows (models/aimed.py).
+
+A measured marginal lies around what the tree expects of it. It is believed as far as its noise and the strength of what it adds suggest
+(models/interactions.py), and then brought to agree with what is known better: pairs with the tree's columns, larger marginals with all
+their pairs, those aimed at included. Pairs come first, and larger marginals lean to what pairs say of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from understudy.errors import Refused
+from understudy.measurements import Clique, Measurements
+from understudy.models.aimed import AimedModel, Array
+from understudy.models.interactions import strength
+from understudy.models.logspace import aligned
+from understudy.models.terms import Term, terms_of
+from understudy.models.tree import TreeModel
+
+SWEEPS = 10
+"""Times a table is scaled to the sums it should have."""
+
+
+def aimed(tree: TreeModel, measurements: Measurements) -> TreeModel | AimedModel:
+    """The tree with aims for every plain marginal that was measured and that no node of it holds; the tree itself where there is none."""
+    beyond = [
+        term
+        for term in terms_of(tree.schema, measurements)
+        if len(term.clique) > 1 and term.plain and tree.beliefs.tree.home(term.clique) is None
+    ]
+    if not beyond or not tree.total > 0:
+        return tree
+    found = AimedModel(tree, {})
+    for order in sorted({len(term.clique) for term in beyond}):
+        some = [term for term in beyond if len(term.clique) == order]
+        expected = _expected(found, [term.clique for term in some])
+        new = {t.clique: _believed(found, t, expected[t.clique]) for t in some if t.clique in expected}
+        found = AimedModel(tree, {**found.aims, **new})
+    return found
+
+
+def _expected(model: AimedModel, cliques: Sequence[Clique]) -> dict[Clique, Array]:
+    """What the model expects; of columns too far apart in a wide tree to be brought together, nothing."""
+    try:
+        return model.marginals(cliques)
+    except Refused:
+        found = {}
+        for clique in cliques:
+            try:
+                found[clique] = model.marginal(clique)
+            except Refused:
+                continue
+        return found
+
+
+def _believed(model: AimedModel, term: Term, expected: Array) -> Array:
+    """A measured marginal, leaning to what is expected of it as far as it deserves, with the sums that are known better."""
+    sums = {part: model.marginal(part) for part in combinations(term.clique, len(term.clique) - 1)}
+    expected = _scaled(expected, term.clique, sums)
+    spread = strength(term.values, expected, term.variance) * expected
+    moved = expected + (term.values - expected) * spread / (spread + term.variance)
+    return _scaled(np.maximum(moved, 0.0), term.clique, sums)
+
+
+def _scaled(table: Array, clique: Clique, sums: dict[Clique, Array]) -> Array:
+    """The table with these sums over smaller cliques, by proportional fitting."""
+    for _ in range(SWEEPS if len(clique) > 2 or np.any(table) else 0):
+        for part, wanted in sums.items():
+            gone = tuple(i for i, name in enumerate(clique) if name not in part)
+            now = table.sum(axis=gone)
+            ratio = np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
+            table = table * aligned(ratio, part, clique)
+    return np.asarray(table, np.float64)
