@@ -47,7 +47,9 @@ from understudy.cli.root import run as command
 from understudy.curator import Till
 from understudy.curator.discovery import uncut
 from understudy.curator.stability import labels
-from understudy.schema import Categorical, Column, Schema, save_schema
+from understudy.schema import Categorical, Column, Schema, parse_schema, save_schema
+from understudy.schema.rule import Broken as Breaking
+from understudy.synthesizers import SYNTHESIZERS
 from understudy.workflow.run import synthesize
 
 METHODS = ("independent", "histogram", "stability")
@@ -122,6 +124,68 @@ def test_the_number_of_rows_shows_nowhere(method, rows, tmp_path):
     three, many = csv(PLAIN, OTHER, PLAIN), csv(*[OTHER] * rows)
     here, there = (performed(d, tmp_path / n, schema, synthesizer=method) for n, d in (("a", three), ("b", many)))
     assert here == there
+
+
+@pytest.mark.parametrize("method", SYNTHESIZERS)
+def test_no_synthesizer_learns_of_rows_but_by_answers(method, tmp_path):
+    """Tables that have nothing in common: three people, or none of them and forty others."""
+    age = replace(SCHEMA["age"], bins=(0, 18, 65, 121))
+    schema = Schema(columns=(SCHEMA["sex"], SCHEMA["city"], SCHEMA["smoker"], age))
+    found = []
+    for name, rows in (("a", [PLAIN] * 3), ("b", [OTHER, cell("city", "Z"), cell("age", "999"), cell("sex", "")] * 10)):
+        path = tmp_path / f"{name}.csv"
+        path.write_bytes(csv(*rows))
+        with deaf():
+            release = rehearsed(path, schema, method=method)
+        found.append((parts(release), release.sample(20, seed=1, kind="pandas").to_csv()))
+    assert found[0] == found[1]
+
+
+RULED = """
+unit: {id: who, max_rows: 2}
+columns:
+  who: {type: identifier, generate: true}
+  town: {type: categorical, values: [Bern, Zug], constant: true}
+  canton: {type: categorical, values: [BE, ZG]}
+  day: {type: date, min: 2024-01-01, max: 2024-12-31, bins: month, weekdays: learn}
+  born: {type: integer, min: 1900, max: 2024, bins: [1900, 1950, 2000]}
+rules:
+  - {from: town, to: canton, map: learn}
+  - {name: born before, always: if born > 2000 then town = 'Zug'}
+broken: HOW
+count_broken: true
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "how"), [*(("adaptive", how) for how in Breaking), ("independent", "drop"), ("stability", "drop")]
+)
+def test_rules_units_keys_and_days_of_the_week_show_nothing_that_was_not_paid_for(method, how, tmp_path):
+    """Rows that break every rule and rows that break none, people with one row and with nine: one release, one account, the same files."""
+    schema = parse_schema(RULED.replace("HOW", how))
+    keep = [["a", "Bern", "BE", "2024-03-04", "1960"], ["b", "Zug", "ZG", "2024-05-07", "2010"]]
+    breaks = [["c", "Bern", "ZG", "2024-12-29", "2020"]] * 9 + [["d", "Zug", "BE", "", "1800"]] * 3
+    found = []
+    for name, rows in (("a", keep), ("b", breaks)):
+        folder = tmp_path / name
+        folder.mkdir()
+        lines = ["who,town,canton,day,born", *(",".join(row) for row in rows)]
+        (folder / "people.csv").write_text("\n".join(lines) + "\n")
+        with deaf():
+            release = synthesize(
+                folder / "people.csv", schema, epsilon=1, synthesizer=method, ledger=folder / "l.ledger", dataset="x"
+            )
+            release.write(folder / "out.csv", seed=1)
+        (folder / "people.csv").unlink()
+        found.append((parts(release), account(folder / "l.ledger"), written(folder)))
+    assert found[0] == found[1]
+    asked = {step.asked for step in release.statement.steps}
+    assert asked >= {
+        "rows per unit",
+        "broken rows",
+        "weekdays of day",
+        "marginals",
+    }  # so each was there to be looked at
 
 
 def test_the_public_number_of_rows_shows_under_replace_and_only_there(tmp_path):

@@ -89,6 +89,7 @@ def check(folder: Path, method: str, relation: Neighbours, currency: Currency, s
 CASES = [
     ("independent", Neighbours.ADD_REMOVE, Currency.GDP, (6000, 5000)),
     ("independent", Neighbours.REPLACE, Currency.PURE, (12000, 11000)),
+    ("independent", Neighbours.ADD_REMOVE, Currency.ZCDP, (6000, 5000)),
     ("histogram", Neighbours.ADD_REMOVE, Currency.PURE, (120, 110)),
     ("histogram", Neighbours.REPLACE, Currency.ZCDP, (120, 110)),
     ("histogram", Neighbours.REPLACE, Currency.GDP, (120, 110)),
