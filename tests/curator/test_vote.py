@@ -96,12 +96,22 @@ def test_a_column_of_one_kind_leaves_nothing_open():
 
 def test_words_are_codes_only_where_they_are_few_and_account_for_all_votes():
     found = split(["12", "345"] * 800 + [f"word{i % 40}" for i in range(1000)] + ["N"] * 1000)
-    assert found.coded(["12", "345", "N"], [800, 800, 1000], 1.0) is None  # a thousand cells would be lost
+    assert (
+        found.coded(["12", "345", "N"], [800, 800, 1000], 1.0) is None
+    )  # a thousand words would be lost, and no number otherwise
     many = [f"word{i}" for i in range(40)]
     assert found.coded(["N", *many], [1000, *[25] * 40], 1.0) is None  # a list of labels, some of them numbers
     few = split(["12", "345"] * 800 + ["N"] * 1000)
     assert few.coded(["12", "345", "N"], [800, 800, 1000], 1.0).missing == ("N",)
-    assert few.coded(["12", "345"], [800, 800], 1.0) is None  # no word is shown that could be one
+    assert few.coded(["12", "345"], [800, 800], 1.0) is None  # no word is shown that could be one, and all numbers are
+
+
+def test_numbers_too_many_to_list_stay_numbers_though_a_word_among_them_is_lost():
+    found = split([str(100 + i) for i in range(3000)] + ["N"] * 400)
+    coded = found.coded([], [], 1.0)
+    assert isinstance(coded, Integer)
+    assert (coded.missing, coded.learned) == ((), ("type",))
+    assert found.coded(["N"], [400], 1.0).missing == ("N",)
 
 
 def test_zeros_ones_and_a_code_are_a_number_with_a_code():

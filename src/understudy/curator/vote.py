@@ -4,8 +4,8 @@ Each cell votes for exactly one candidate, the most specific type it can be read
 the most specific type that can hold every kind of cell that stands out, so that one odd cell neither flips a type nor shows.
 
 Where words stand beside numbers, dates or times ("N" among incomes), the column is a list of labels at first, and what the other cells
-would make is kept: once its labels are bought, a few words that account for all the votes of words are missing codes (`Elected.coded`).
-That looks at paid answers alone.
+would make is kept. Once its labels are bought, a few words that account for all the votes of words are missing codes; and where far fewer
+words than values would be lost, the values are kept too (`Elected.coded`). That looks at paid answers alone.
 
 Why it is private. A row has one cell in each of d columns, and each cell one vote: one row moves d counts by 1. A unit of m rows moves
 the votes by at most d·m in L1 and √d·m in L2; replaced, by twice and √2 times that. Every count is noised, the empty ones too.
@@ -38,6 +38,9 @@ SIGMAS = 4
 MOST_CODES = 8
 """Words beside numbers that may be missing codes; a column with more of them is a list of labels."""
 
+FEWER = 3
+"""How many times fewer words must be lost in one reading than values in the other, where some are lost in both."""
+
 FAMILIES = (CANDIDATES[CANDIDATES.index("bit") : CANDIDATES.index("real") + 1], ("date", "datetime"), ("time",))
 """Candidates whose cells lie on one lattice."""
 
@@ -46,31 +49,34 @@ FAMILIES = (CANDIDATES[CANDIDATES.index("bit") : CANDIDATES.index("real") + 1], 
 class Elected:
     """A column with the type its cells elected; where it has labels only because of words beside values, what the values would make.
 
-    `words` is the noisy number of cells that are none of these values, `noise` its standard deviation.
+    `words` is the noisy number of cells that are none of these values, `noise` its standard deviation; `values` that of those which are.
     """
 
     column: Column
     beside: Lattice | None = None
     words: float = 0.0
     noise: float = 0.0
+    values: float = 0.0
 
     def coded(self, labels: Sequence[str], counts: Sequence[int], noise: float) -> Lattice | None:
-        """The column of values with the words among its labels as missing codes, if they account for the cells that are no values.
+        """The column of values with the words among its labels as missing codes, if that is the better reading; else nothing.
 
-        `labels` and their `counts` were bought, each count with noise of this deviation.
+        It is where these words account for the cells that are no values, or where the words they leave out are far fewer than the values
+        that a list of labels would. `labels` and their `counts` were bought, each count with noise of this deviation.
         """
         if self.beside is None:
             return None
         words = [
             (label, count) for label, count in zip(labels, counts, strict=True) if not _is_value(self.beside, label)
         ]
-        rest = self.words - sum(count for _, count in words)
-        if not words or len(words) > MOST_CODES or rest > SIGMAS * hypot(self.noise, noise * sqrt(len(words))):
+        left_out = self.words - sum(count for _, count in words)
+        unlisted = self.values - (sum(counts) - sum(count for _, count in words))
+        accounted = bool(words) and left_out <= SIGMAS * hypot(self.noise, noise * sqrt(len(words)))
+        if len(words) > MOST_CODES or not (accounted or FEWER * left_out < unlisted):
             return None
         codes = tuple(label for label, _ in words)
-        return replace(
-            self.beside, missing=(*self.beside.missing, *codes), learned=(*self.beside.learned, "missing codes")
-        )
+        learned = (*self.beside.learned, "missing codes") if codes else self.beside.learned
+        return replace(self.beside, missing=(*self.beside.missing, *codes), learned=learned)
 
 
 def _is_value(column: Lattice, label: str) -> bool:
@@ -111,8 +117,10 @@ def _elected(column: Undeclared, ballots: NDArray[np.int64], noise: float) -> El
     values = _typed(column, kernel)
     assert isinstance(values, Lattice)
     kind = next(family for family in FAMILIES if kernel in family)
-    words = [CANDIDATES.index(name) for name in _standing(ballots, noise) if name not in kind]
-    return Elected(typed, values, float(ballots[words].sum()), noise * sqrt(len(words)))
+    standing = _standing(ballots, noise)
+    words, inside = ([CANDIDATES.index(n) for n in standing if (n in kind) == own] for own in (False, True))
+    cells = float(ballots[words].sum()), noise * sqrt(len(words)), float(ballots[inside].sum())
+    return Elected(typed, values, *cells)
 
 
 def elect(ballots: NDArray[np.int64], noise: float) -> str:
