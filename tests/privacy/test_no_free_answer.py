@@ -77,7 +77,7 @@ def people(tmp_path: Path) -> Path:
 OPTIONS = [
     {"synthesizer": s, "neighbours": n, "currency": c, "schema": d}
     for s, n, c, d in product(
-        ("independent", "histogram", "stability"), Neighbours, ("pure", "gdp", "zcdp"), (True, False)
+        ("independent", "histogram", "stability", "adaptive"), Neighbours, ("pure", "gdp", "zcdp"), (True, False)
     )
 ]
 
