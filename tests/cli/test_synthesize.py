@@ -346,3 +346,42 @@ def test_how_a_csv_file_is_read_goes_with_no_other_file(
     wrong = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "--encoding", "klingon", "-o", "out.csv")
     assert wrong.code == 1
     assert '"klingon" is no known encoding' in wrong.err
+
+
+def test_a_workload_and_a_public_table_are_taken_and_written_down(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "earlier.csv")
+    words = ("--workload", "label=smoker", "--workload", "ranges=age*2", "--public", "earlier.csv")
+    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, *words, "-o", "out.csv", "--json")
+    assert done.code == 0, done.err
+    assert done.json["options"]["workload"] == "label=smoker; ranges=age*2"
+    assert any("earlier.csv, used as a prior for age, sex, smoker" in line for line in done.json["public"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--workload", "everything"), "A workload is triples"),
+        (("--workload", "label=nobody"), "takes no part"),
+        (("--public", "nowhere.csv"), "there is no such file"),
+    ],
+)
+def test_a_wish_or_prior_that_cannot_be_is_refused_before_it_costs(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path, words: tuple[str, str], message: str
+) -> None:
+    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, *words, "-o", "out.csv")
+    assert done.code == 1
+    assert message in done.err
+    assert "Nothing was spent" in done.err
+    assert not (tmp_path / "people.csv.ledger").exists()
+
+
+@pytest.mark.parametrize("words", [("--delta", "0"), ("--currency", "zcdp"), ("--neighbours", "replace")])
+def test_the_default_works_in_every_currency(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path, words: tuple[str, str]
+) -> None:
+    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, *words, "-o", "out.csv", "--json")
+    assert done.code == 0, done.err
+    assert done.json["synthesizer"] == "adaptive"
+    assert abs(len(rows_of(tmp_path / "out.csv")) - 1_500) < 200

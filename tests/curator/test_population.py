@@ -27,7 +27,7 @@ def test_every_marginal_has_all_the_rows(rows: int) -> None:
         assert counts.min() >= 0
 
 
-def test_some_pairs_depend_and_some_hardly_do() -> None:
+def test_some_pairs_depend_more_than_others() -> None:
     people = Population(SCHEMA, 100_000)
 
     def dependence(a: str, b: str) -> float:
@@ -35,8 +35,8 @@ def test_some_pairs_depend_and_some_hardly_do() -> None:
         return float(np.abs(table - np.outer(table.sum(1), table.sum(0))).sum() / 2)
 
     found = sorted(dependence(a, b) for a, b in (("a", "b"), ("a", "c"), ("b", "c"), ("b", "d"), ("c", "d")))
-    assert found[0] < 0.03
-    assert found[-1] > 0.08
+    assert found[0] > 0.1
+    assert found[-1] > 1.5 * found[0]
 
 
 def test_what_is_impossible_is_empty() -> None:

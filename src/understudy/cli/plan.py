@@ -36,6 +36,7 @@ MOST = 20
 )
 @settings.synthesizer
 @settings.setting
+@settings.workload
 @options.neighbours
 @options.currency
 @options.as_json
@@ -49,6 +50,7 @@ def plan(
     rows: int | None,
     synthesizer: str,
     set_options: tuple[str, ...],
+    workload: tuple[str, ...],
     neighbours: str,
     currency: str | None,
     as_json: bool,
@@ -72,6 +74,7 @@ def plan(
                 synthesizer=method,
                 neighbours=neighbours,
                 currency=currency,
+                workload=workload,
             )
         else:
             made = make_plan(
@@ -82,6 +85,7 @@ def plan(
                 synthesizer=method,
                 neighbours=neighbours,
                 currency=currency,
+                workload=workload,
                 progress=screen.step,
             )
     if as_json:
@@ -109,6 +113,7 @@ def facts(plan: Plan) -> dict[str, object]:
         else {
             "seconds": plan.forecast.seconds,
             "memory_bytes": plan.forecast.memory,
+            "least_error": plan.forecast.least,
             "imagined_error": plan.forecast.error,
             "imagined_error_if_independent": plan.forecast.independent,
         },
@@ -183,11 +188,12 @@ def _outlook(plan: Plan) -> list[str]:
         return text
     text.append(f"this machine would need about {_seconds(made.total_seconds)} and {-(-made.memory // 2**20):,} MiB")
     text.append(
-        f"noise alone would move a measured table by {percent(plan.noise)} of the rows in the median; in a rehearsal on imagined rows,"
-        f" pairs of columns were off by {percent(made.error)}"
+        f"noise alone would move a measured table by {percent(plan.noise)} of the rows in the median; all in all, pairs of columns would be"
+        f" off by {percent(made.least)} to {percent(made.error)}"
     )
     text.append(
-        f"  (there, columns on their own would be off by {percent(made.independent)}; a real table depends on itself more, or less)"
+        "  (the one if columns do not depend on each other at all, the other in a rehearsal on imagined rows in which they depend so much that"
+        f" columns on their own would be off by {percent(made.independent)})"
     )
     return text
 

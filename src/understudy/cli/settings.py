@@ -25,6 +25,14 @@ setting = click.option(
     help="An option of the algorithm, such as rounds=20. May be repeated; `understudy synthesizers NAME` explains them.",
 )
 
+workload = click.option(
+    "--workload",
+    multiple=True,
+    metavar="WISH",
+    help="What it should be good at: label=COLUMN, group=COLUMN,COLUMN, ranges=COLUMN,…, pairs, columns, or triples (the default)."
+    " *2 behind a wish doubles its weight. May be repeated.",
+)
+
 
 def chosen(name: str, settings: Sequence[str]) -> Synthesizer:
     """The algorithm with its options; wrong names and values are refused before a file is opened."""

@@ -37,6 +37,13 @@ SELECTION = frozenset({"choice", "errors"})
 )
 @settings.synthesizer
 @settings.setting
+@settings.workload
+@click.option(
+    "--public",
+    type=options.FILE,
+    metavar="P",
+    help="A table of other people with the same columns that everybody may see: a prior. Declared as public in the guarantee.",
+)
 @options.epsilon
 @options.delta
 @click.option(
@@ -73,6 +80,8 @@ def synthesize(
     schema: Path | None,
     synthesizer: str,
     set_options: tuple[str, ...],
+    workload: tuple[str, ...],
+    public: Path | None,
     epsilon: str,
     delta: str | None,
     ledger: Path | None,
@@ -93,8 +102,10 @@ def synthesize(
     check_budget(epsilon, delta)
     method = settings.chosen(synthesizer, set_options)
     check_input(file)
+    if public is not None:
+        check_input(public)
     check_named(ledger)
-    check_outputs([output, release], inputs=[file, schema, ledger], rows=output)
+    check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
     from understudy.workflow.opening import open_source
     from understudy.workflow.run import synthesize as make_release
 
@@ -113,6 +124,8 @@ def synthesize(
                 dataset=dataset,
                 neighbours=neighbours,
                 currency=currency,
+                workload=workload,
+                public=public,
                 resume=resume,
                 run_id=None if resume else run,
                 seed=seed,

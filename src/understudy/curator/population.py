@@ -1,8 +1,8 @@
 """An imagined population, to rehearse a run on: as many rows as the owner says, spread as surveys often are, known in closed form.
 
 Four kinds of people, unequally many; within a kind, columns are independent. Each column has a few common values and many rare ones, and
-the kinds differ in which values they lean to, some columns much, others hardly. So some pairs of columns depend on each other and some
-do not, which is what a synthesizer that looks for dependence has to sort out. Nothing here comes from data: it follows from the schema.
+the kinds differ in which values they lean to, in some columns more than in others. So some pairs of columns depend much on each other and
+some less, which is what a synthesizer that looks for dependence has to sort out. Nothing here comes from data: it follows from the schema.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from understudy.schema import Schema
 
 KINDS = np.array([0.4, 0.3, 0.2, 0.1])
 """How many of each kind of people there are."""
+
+LEANS = (2.0, 2.5, 1.5, 4.0)
+"""How much the kinds differ in a column, in turn. With less, fewer and smaller marginals are worth their noise than in surveys and registers:
+`benchmarks/plan.py` holds what a rehearsal chooses against what real tables lead to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,7 @@ class Population:
             n = self.schema.codecs[name].size
             code = np.arange(n)
             common = 1 / (1 + (code + 3 * place) % n)
-            lean = (0.2, 1.4, 0.7, 2.2)[place % 4]
+            lean = LEANS[place % len(LEANS)]
             turn = 2 * math.pi * (code[None, :] / n - np.arange(len(KINDS))[:, None] / len(KINDS)) + place
             weights = common * np.exp(lean * np.cos(turn))
             found[name] = weights / weights.sum(axis=1, keepdims=True)

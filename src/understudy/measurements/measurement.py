@@ -83,11 +83,12 @@ class Gap:
     """A noisy L1 distance and the public estimate it was measured from, both in units of 1/grid rows.
 
     Whatever is said of a marginal that nobody measured, this bounds how wrong it is: no further off than the distance to the estimate
-    plus the distance from there to the truth.
+    plus the distance from there to the truth. `public` says that the estimate is a public table's, and may be leant on.
     """
 
     distance: Distance
     estimate: NDArray[np.int64]
+    public: bool = False
 
     def __post_init__(self) -> None:
         assert self.estimate.dtype == np.int64, "an estimate lies on the grid"

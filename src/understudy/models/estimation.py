@@ -25,6 +25,7 @@ from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit
 from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.logspace import aligned
 from understudy.models.pooling import pool_total
+from understudy.models.prior import prior_terms
 from understudy.models.residuals import Residuals
 from understudy.models.stepwise import stepwise
 from understudy.models.terms import Array, Question, Term, merged, singles, terms_of
@@ -89,8 +90,11 @@ def estimate(
     [700.0, 300.0]
     """
     total = max(pool_total(schema, measurements)[0], 0.0)
-    asked = terms_of(schema, measurements)
+    public = prior_terms(schema, measurements)
+    asked = merged([*terms_of(schema, measurements), *public])
     sizes = {name: codec.size for name, codec in schema.codecs.items()}
+    if cliques is not None and public:
+        cliques, _ = fitting_cliques([*cliques, *(term.clique for term in public)], sizes, limit_cells)
     kept = _structure(schema, asked, cliques, limit_cells)
     nodes = JunctionTree.of(kept, sizes).nodes
     left_out = tuple(dict.fromkeys(term.clique for term in asked if not _held(term.clique, nodes)))

@@ -301,18 +301,21 @@ def _gap_out(gap: Gap, shelf: Shelf) -> dict[str, object]:
         "value": distance.value,
         "grid": distance.grid,
         "estimate": shelf.put(gap.estimate),
+        "public": gap.public,
         **_noise_out(distance),
     }
 
 
 def _gap_in(found: object, where: str, schema: Schema, basket: Basket) -> Gap:
-    fields = Fields(found, where, {"clique", "value", "grid", "estimate", "law", "scale", "cost"})
+    fields = Fields(found, where, {"clique", "value", "grid", "estimate", "public", "law", "scale", "cost"})
     clique = _clique(fields, schema)
     estimate = basket.integers(fields["estimate"], fields.path("estimate"))
     if estimate.shape != schema.sizes(clique):
         raise wrong(fields.path("estimate"), "an array with one axis per column, as long as its domain")
     distance = Distance(clique, fields.whole("value", low=-LARGEST), fields.whole("grid", low=1), *_noise_in(fields))
-    return Gap(distance, estimate)
+    if type(fields["public"]) is not bool:
+        raise wrong(fields.path("public"), "true or false")
+    return Gap(distance, estimate, public=bool(fields["public"]))
 
 
 def _noise_out(measurement: Measurement | Sparse | Distance) -> dict[str, object]:

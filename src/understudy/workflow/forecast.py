@@ -7,6 +7,7 @@ them. No real row takes part, and no assumption about the machine.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from itertools import combinations
@@ -16,6 +17,7 @@ import numpy as np
 from understudy.curator.population import Population
 from understudy.measurements import Clique, Measurements
 from understudy.models import Portable
+from understudy.models.variance import cell_variance
 from understudy.releases.frames import to_frame
 from understudy.schema import Schema
 from understudy.synthesizers import Synthesizer
@@ -38,12 +40,14 @@ CELL_BYTES, CODE_BYTES, VALUE_BYTES = 120, 3, 16
 class Forecast:
     """What a run would take on this machine, and what an imagined one missed by.
 
-    `seconds` by stage; `memory` in bytes at the peak; `error` is the mean distance of pairs in the imagined run, `independent` what it
-    would be if every column stood alone.
+    `seconds` by stage; `memory` in bytes at the peak. How far pairs are off in the mean depends on how much columns depend on each other:
+    `least` if they do not at all, so that only the noise on single columns matters, `error` in the imagined run, whose columns depend on
+    each other much. `independent` is what the imagined run would be off by if every column stood alone.
     """
 
     seconds: dict[str, float]
     memory: int
+    least: float
     error: float
     independent: float
 
@@ -75,16 +79,27 @@ def forecast(
     table.counts([m.clique for m in measured])
     counting = opening + (time.perf_counter() - began) * rows / some
     error, independent = _distances(Population(schema, rows), model)
+    least = min(_least(schema, measured, rows), error)
     cells = sum(array.size for array in model.to_parts()[1].values()) + sum(m.values.size for m in measured)
     return (
         Forecast(
             seconds={"counting": counting, "measuring": measuring, "fitting": fitting, "sampling": sampling},
             memory=RESIDENT + CELL_BYTES * cells + rows * len(schema) * (CODE_BYTES + VALUE_BYTES),
+            least=least,
             error=error,
             independent=independent,
         ),
         model,
     )
+
+
+def _least(schema: Schema, measured: Measurements, rows: int) -> float:
+    """Mean distance of pairs whose columns are independent: what noise does to the two columns, which add up at most."""
+    off = []
+    for name in schema:
+        precision = sum(1 / cell_variance(m) for m in measured if m.plain and m.clique == (name,))
+        off.append(0.4 * schema.sizes((name,))[0] / (math.sqrt(precision) * rows) if precision else 1.0)
+    return min(1.0, min(len(off), 2) * float(np.mean(off)))
 
 
 def _distances(people: Population, model: Portable) -> tuple[float, float]:

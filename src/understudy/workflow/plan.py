@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -22,6 +23,7 @@ from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
 from understudy.schema import Categorical, Column, Schema, Undeclared, load_schema
 from understudy.synthesizers import Progress, Synthesizer, make, silent
+from understudy.synthesizers.wishes import check_wishes, wishes
 from understudy.workflow.forecast import Forecast, forecast
 from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_dropping, refuse_early
 
@@ -117,6 +119,7 @@ def plan(
     synthesizer: str | Synthesizer = DEFAULT_SYNTHESIZER,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     currency: Currency | str | None = None,
+    workload: str | Sequence[str] = (),
     progress: Progress = silent,
 ) -> Plan:
     """What `synthesize` with the same arguments would ask and pay; no data touched, nothing spent.
@@ -135,12 +138,14 @@ def plan(
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(Neighbours(neighbours))
     refuse_dropping(described, Neighbours(neighbours))
+    wanted = wishes(workload)
+    check_wishes(wanted, described)
     known_rows = rows if rows is not None else described.rows
     custody = rehearse(
         described, filter, epsilon=budget.epsilon, neighbours=Neighbours(neighbours), people=known_rows or 0
     )
     began = perf_counter()
-    measured = perform(custody, method, progress) if method.reads_rows else Measurements()
+    measured = perform(custody, method, progress, wanted=wanted) if method.reads_rows else Measurements()
     took = perf_counter() - began
     charged: dict[str, Fraction] = {}
     for asked, cost in custody.charges:
@@ -182,6 +187,7 @@ def epsilon_for(
     synthesizer: str | Synthesizer = DEFAULT_SYNTHESIZER,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     currency: Currency | str | None = None,
+    workload: str | Sequence[str] = (),
 ) -> Plan:
     """The plan with the smallest ε, to two figures, whose measured marginals noise alone moves by `accuracy` or less in the median.
 
@@ -203,6 +209,7 @@ def epsilon_for(
             synthesizer=synthesizer,
             neighbours=neighbours,
             currency=currency,
+            workload=workload,
         )
 
     low, high = -3 * len(_STEPS), 2 * len(_STEPS)

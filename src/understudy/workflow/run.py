@@ -7,7 +7,7 @@ happens.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -31,12 +31,17 @@ from understudy.releases.frames import KINDS
 from understudy.schema import Broken, Schema, load_schema, schema_to_dict
 from understudy.schema.declaration import declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
-from understudy.synthesizers.base import LEFT_OUT, Workload
+from understudy.synthesizers.base import LEFT_OUT
+from understudy.synthesizers.wishes import Wish, check_wishes, coarser, wishes, workload_of
 from understudy.tables import Source, Table
 from understudy.workflow.opening import open_source, refuse_tiny, schema_for, without_notes
+from understudy.workflow.prior import consult, declared, refuse_unlike
 
 THRESHOLD_SHARE = Fraction(1, 10)
 """Part of δ set aside for thresholds, where any are needed."""
+
+RANGES_SHARE = Fraction(1, 10)
+"""Part of the budget for the coarser bins of ranges, where a run is about nothing else."""
 
 DEFAULT_SYNTHESIZER = "adaptive"
 
@@ -59,6 +64,8 @@ def synthesize(
     dataset: str | None = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     currency: Currency | str | None = None,
+    workload: str | Sequence[str] = (),
+    public: object = None,
     analyst: str = "",
     resume: str | None = None,
     run_id: str | None = None,
@@ -69,7 +76,9 @@ def synthesize(
     """Release a differentially private stand-in for a table.
 
     `data` is a CSV or Parquet path, or a pandas, polars, pyarrow or DuckDB frame. Without a `schema`, types, values and bounds are
-    learned inside the budget. The whole (ε, δ) is charged to the ledger before any noise is drawn; without one, an uncapped
+    learned inside the budget. `workload` says what the release should be good at (synthesizers/wishes.py lists the forms); all triples of
+    columns without it. `public` is a table of other people with the same columns that may be seen by everybody: a prior. The whole
+    (ε, δ) is charged to the ledger before any noise is drawn; without one, an uncapped
     `<file>.ledger` records the running total. `seed` seeds the sampling of synthetic rows, never the noise. `resume` takes up a run
     that was cut off. `progress` is told every stage; just before, while the run still spends, `spending` is told which part of its
     budget the account has charged.
@@ -96,6 +105,11 @@ def synthesize(
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
+    wanted = wishes(workload)
+    check_wishes(wanted, described)
+    prior = None if public is None else open_source(public)
+    if prior is not None:
+        refuse_unlike(prior, described, source)
     source.check([*described, *([described.unit.id] if described.unit.id is not None else [])])
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
         if resume is None:
@@ -105,7 +119,7 @@ def synthesize(
             budget, filter = run.budget, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
         room = Room(
             table=Table(source, described),
-            till=Till(run, filter, context=_context(described, method)),
+            till=Till(run, filter, context=_context(described, method, _told(wanted, prior))),
             neighbours=relation,
             currency=filter.currency,
             epsilon=budget.epsilon,
@@ -120,7 +134,7 @@ def synthesize(
             spending(float(sum(cost.amount for _, cost in custody.charges) / filter.total))
             progress(stage, done)
 
-        measurements = perform(custody, method, told)
+        measurements = perform(custody, method, told, wanted=wanted, public=prior)
         run.finish()
         head = book.head
     progress("fitting", 0.0)
@@ -128,27 +142,45 @@ def synthesize(
         model = method.estimate(custody.schema, measurements, rng)
     progress("fitting", 1.0)
     return Release(
-        guarantee=_guarantee(custody, described, budget, filter, method),
+        guarantee=_guarantee(custody, described, budget, filter, method, prior),
         schema=custody.schema,
         measurements=measurements,
         model=model,
         statement=_statement(custody, budget, filter, dataset=book.dataset, head=head, run=run.id),
         synthesizer=method.name,
-        options=_options(method),
+        options=_options(method) | _told(wanted, prior),
         frame=_frame_kind(source),
         notes=tuple(dict.fromkeys(notes)),
     )
 
 
-def perform(custody: Custody, method: Synthesizer, progress: Progress) -> Measurements:
-    """Everything of a run that is paid for: discovery, then what the synthesizer measures. A rehearsal performs the same."""
+def perform(
+    custody: Custody,
+    method: Synthesizer,
+    progress: Progress,
+    *,
+    wanted: Sequence[Wish] = (),
+    public: Source | None = None,
+) -> Measurements:
+    """Everything of a run that is paid for: discovery, bins for ranges, how far a public table is off, then what the synthesizer measures.
+
+    A rehearsal performs the same.
+    """
     discovery_delta = custody.left_delta / 2 if method.needs_delta else custody.left_delta
     share = sum(discovery_shares(custody.schema), Fraction(0))
     schema = custody.discover(share=share, delta=discovery_delta, progress=progress)
     custody.hand_over()
+    bins = coarser(schema, wanted)
+    if bins:
+        part = sum(w.weight for w in wanted if w.what == "ranges") / sum(w.weight for w in wanted)
+        share = RANGES_SHARE * Fraction(part).limit_denominator(100)
+        custody.keep(custody.measure([clique for clique, _ in bins], share=share, maps=[axes for _, axes in bins]))
+    if public is not None:
+        custody.keep(consult(custody, public))
+    custody.hand_over()
     progress("measuring", 0.0)
     with watching(progress):  # some algorithms fit after every round
-        measurements = method.measure(Window(custody), Workload.of_order(schema), progress)
+        measurements = method.measure(Window(custody), workload_of(schema, wanted), progress)
     progress("measuring", 1.0)
     return measurements
 
@@ -243,13 +275,23 @@ def _options(method: Synthesizer) -> dict[str, str | int | float | bool | None]:
     return {name: value if isinstance(value, plain) else str(value) for name, value in settings.items()}
 
 
-def _context(schema: Schema, method: Synthesizer) -> str:
-    """What every answer of a run depends on besides its own question: a digest of the schema as given, and of the synthesizer."""
-    facts = [schema_to_dict(schema), method.name, _options(method)]
+def _told(wanted: Sequence[Wish], public: Source | None) -> dict[str, str | int | float | bool | None]:
+    """What else a run was told, as a release can write it down."""
+    found: dict[str, str | int | float | bool | None] = {}
+    if wanted:
+        found["workload"] = "; ".join(map(str, wanted))
+    return found if public is None else found | {"public": public.title}
+
+
+def _context(schema: Schema, method: Synthesizer, told: Mapping[str, object]) -> str:
+    """What every answer of a run depends on besides its own question: a digest of the schema as given, and of what the run was told."""
+    facts = [schema_to_dict(schema), method.name, _options(method), *([told] if told else [])]
     return sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _guarantee(custody: Custody, described: Schema, budget: Budget, filter: Filter, method: Synthesizer) -> Guarantee:
+def _guarantee(
+    custody: Custody, described: Schema, budget: Budget, filter: Filter, method: Synthesizer, public: Source | None
+) -> Guarantee:
     schema, relation = custody.schema, custody.neighbours
     exact = ("the number of rows",) if relation is Neighbours.REPLACE and schema.unit.id is None else ()
     clipped = [
@@ -265,7 +307,11 @@ def _guarantee(custody: Custody, described: Schema, budget: Budget, filter: Filt
         max_rows=schema.unit.max_rows,
         invariants=exact,
         # The schema as it was given: discovery has filled the holes since.
-        public=declarations(described) + method.declared,
+        public=(
+            *declarations(described),
+            *method.declared,
+            *(() if public is None else (declared(public, schema),)),
+        ),
         learned=(*learned(schema), *custody.notes, *clipped),
     )
 

@@ -1,0 +1,156 @@
+"""Wishes: what a release should be good at, in words that a person types, made into a workload once the schema is closed.
+
+    triples, pairs, columns        every marginal of so many columns; triples are what is taken without a wish
+    label=income                   every other column with this one: what a classifier of it lives on
+    group=age,sex,income           these columns together
+    ranges=age,income              stretches of these columns, alone and two at a time; they must have an order
+
+Each wish weighs one in all, shared equally by its marginals; `label=income*3` weighs three. Wishes add up. A synthesizer that looks at its
+workload (`understudy synthesizers` says which) spends more where it weighs more.
+
+For ranges, coarser bins are counted beside the cells: an answer that adds up hundreds of noisy cells is far noisier than one that adds up a
+few bins and the cells at their ends (Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private histograms", 2010).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import ceil
+
+from understudy.errors import Refused
+from understudy.measurements import AxisMap, Clique, Partition
+from understudy.schema import Categorical, Column, Lattice, Schema
+from understudy.synthesizers.base import Workload
+
+ORDERS = {"columns": 1, "pairs": 2, "triples": 3}
+FORMS = "triples, pairs, columns, label=COLUMN, group=COLUMN,COLUMN,… or ranges=COLUMN,…"
+BRANCH = 8
+"""Cells or bins that one coarser bin holds."""
+
+_WISH = re.compile(r"\s*(?P<what>\w+)\s*(?:=(?P<columns>.*?))?(?:\*\s*(?P<weight>[0-9.]+)\s*)?", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """One wish: what for, which columns it names, and how much it weighs."""
+
+    what: str
+    columns: tuple[str, ...] = ()
+    weight: float = 1.0
+
+    def __str__(self) -> str:
+        named = f"={','.join(self.columns)}" if self.columns else ""
+        return f"{self.what}{named}" + (f"*{self.weight:g}" if self.weight != 1 else "")
+
+    def cliques(self, names: Sequence[str]) -> list[Clique]:
+        """The marginals it asks for, columns in the table's order."""
+        if self.what in ORDERS:
+            return list(combinations(names, min(ORDERS[self.what], len(names))))
+        if self.what == "label":
+            (label,) = self.columns
+            return [_sorted((name, label), names) for name in names if name != label] or [(label,)]
+        if self.what == "group":
+            return [_sorted(self.columns, names)]
+        ordered = _sorted(self.columns, names)
+        return [*((name,) for name in ordered), *combinations(ordered, 2)]
+
+
+def wish(text: str) -> Wish:
+    """A wish as it was typed.
+
+    >>> str(wish("group = age, sex * 2"))
+    'group=age,sex*2'
+    """
+    form = _WISH.fullmatch(text)
+    if form is not None:
+        what = form["what"]
+        columns = tuple(dict.fromkeys(name.strip() for name in (form["columns"] or "").split(",") if name.strip()))
+        weight = _weight(form["weight"])
+        counted = {"label": len(columns) == 1, "group": bool(columns), "ranges": bool(columns)}
+        if weight > 0 and (counted.get(what) or (what in ORDERS and form["columns"] is None)):
+            return Wish(what=what, columns=columns, weight=weight)
+    raise Refused(f"A workload is {FORMS}, each with *WEIGHT behind it or not. Nothing was spent")
+
+
+def wishes(given: str | Iterable[str]) -> tuple[Wish, ...]:
+    """One wish or several.
+
+    >>> [w.what for w in wishes(["label=income", "triples"])]
+    ['label', 'triples']
+    """
+    return tuple(wish(text) for text in ([given] if isinstance(given, str) else given))
+
+
+def check_wishes(wanted: Sequence[Wish], schema: Schema) -> None:
+    """Refuse, before anything is spent, wishes about columns that the release will not have or that have no order."""
+    for each in wanted:
+        for name in each.columns:
+            if name not in schema:
+                raise Refused(f'workload {each.what}: column "{name}" takes no part in the release. Nothing was spent')
+            if each.what == "ranges" and schema[name].closed and not _ordered(schema[name]):
+                raise Refused(
+                    f'workload ranges: column "{name}" has no order. Add `ordered: true` to the schema, or leave it out. Nothing was spent'
+                )
+
+
+def workload_of(schema: Schema, wanted: Sequence[Wish] = ()) -> Workload:
+    """The marginals that matter, with weights; all triples where nothing was wished for.
+
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
+    >>> workload_of(schema, wishes(["label=b", "group=a,c*2"]))
+    Workload(cliques=(('a', 'b'), ('b', 'c'), ('a', 'c')), weights=(0.5, 0.5, 2.0))
+    """
+    if not wanted:
+        return Workload.of_order(schema)
+    found: dict[Clique, float] = {}
+    for each in wanted:
+        cliques = each.cliques(list(schema))
+        for clique in cliques:
+            found[clique] = found.get(clique, 0.0) + each.weight / len(cliques)
+    return Workload(tuple(found), tuple(found.values()))
+
+
+def coarser(schema: Schema, wanted: Sequence[Wish]) -> list[tuple[Clique, tuple[AxisMap, ...]]]:
+    """The coarser bins that ranges are answered from: of each column every level above its cells, of two large columns together the finest.
+
+    Two columns of few codes are measured cell by cell, if they are worth it; bins of theirs would only take room in the model.
+
+    >>> from understudy.schema import Integer
+    >>> schema = Schema(columns=(Integer(name="age", min=0, max=99, nullable=False),))
+    >>> [(clique, axes[0].out) for clique, axes in coarser(schema, wishes("ranges=age"))]
+    [(('age',), 13), (('age',), 2)]
+    """
+    names = _sorted([name for each in wanted if each.what == "ranges" for name in each.columns], list(schema))
+    levels: Mapping[str, list[Partition]] = {name: _levels(schema.sizes((name,))[0]) for name in names}
+    found: list[tuple[Clique, tuple[AxisMap, ...]]] = [((name,), (level,)) for name in names for level in levels[name]]
+    large = [name for name in names if len(levels[name]) > 1]
+    return [*found, *((pair, (levels[pair[0]][0], levels[pair[1]][0])) for pair in combinations(large, 2))]
+
+
+def _levels(size: int) -> list[Partition]:
+    """Ever coarser bins of neighbouring codes, as long as there are more than a few."""
+    found, width = [], BRANCH
+    while ceil(size / width) > 1:
+        found.append(Partition(tuple(code // width for code in range(size))))
+        width *= BRANCH
+    return found
+
+
+def _weight(text: str | None) -> float:
+    try:
+        return 1.0 if text is None else float(text)
+    except ValueError:
+        return 0.0
+
+
+def _ordered(column: Column) -> bool:
+    return isinstance(column, Lattice) or (isinstance(column, Categorical) and column.ordered)
+
+
+def _sorted(columns: Iterable[str], names: Sequence[str]) -> Clique:
+    wanted = set(columns)
+    return tuple(name for name in names if name in wanted)
