@@ -56,8 +56,8 @@ capture: $(VENV)/.core ## Draw the picture in the README again, from a real run
 compare: $(VENV)/.core ## Run every synthesizer on the demo's survey; numbers, plot and table of docs/comparison.md
 	@$(BIN)/python scripts/compare.py
 
-screenshots: $(VENV)/.browser ## Take the pictures of the studio and the report again, from a real run
-	@$(BIN)/python scripts/screenshots.py docs/images
+screenshots: $(VENV)/.browser ## Take the pictures of the studio and the report again; DATA=DIR adds those of the census extract in it
+	@$(BIN)/python scripts/screenshots.py docs/images $(if $(DATA),--data $(DATA))
 
 bench: $(VENV)/.ready ## Run the benchmarks; they print ratios against peers and physical limits
 	@for b in $(filter-out benchmarks/peers.py benchmarks/picture.py benchmarks/page.py, $(wildcard benchmarks/*.py)); do echo "== $$b"; $(BIN)/python $$b || exit 1; done

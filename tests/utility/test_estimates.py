@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, f, norm
 from tests.utility.people import made, table
 
 from understudy.findings import Unavailable
@@ -109,3 +109,40 @@ def test_a_formula_that_cannot_be_fitted_is_refused_without_a_word_of_the_data()
     for formula in ("nonsense ~ age", "income ~ ", "income ~ age +"):
         with pytest.raises(Unavailable, match="cannot be fitted"):
             fit(records, formula)
+
+
+def test_a_probit_on_simulated_people_errs_and_covers_as_it_should() -> None:
+    """The simulation of Jiang, Raftery, Steele, Wang, 2022, fitted to the original rows: an independent implementation over 40 data sets
+    errs by 0.095, 0.061 and 0.189 and covers in 95, 98 and 92 of 100."""
+    import polars as pl
+    from scipy.special import expit
+
+    from understudy.schema import Boolean, Real, Schema
+    from understudy.tables import Table, open_table
+
+    schema = Schema(
+        columns=(
+            Real(name="z", min=-2, max=2, step=0.0001, nullable=False),
+            Real(name="x1", min=-10, max=20, step=0.0001, nullable=False),
+            Boolean(name="x2", nullable=False),
+            Boolean(name="o", nullable=False),
+        )
+    )
+    rng, errors, covered = np.random.default_rng(2), [], []
+    for _ in range(40):
+        z, (a, b) = rng.uniform(-2, 2, 500), rng.uniform(-0.5, 0.5, (2, 500))
+        x1 = rng.normal(z**2 + 2 * a, 1)
+        x2 = rng.random(500) < expit(z**2 + x1**2 + x1 * z + 2 * np.where(rng.random(500) < 0.5, a, b))
+        o = rng.normal(0.5 * (z + x1 + x2), 1) > 0
+        rows = Table(open_table(pl.DataFrame({"z": z, "x1": x1, "x2": x2, "o": o})), schema).records()
+        found = fit(rows, "o ~ z + x1 + x2", "probit")
+        errors.append([found[name].value - 0.5 for name in ("z", "x1", "x2")])
+        covered.append([found[name].low < 0.5 < found[name].high for name in ("z", "x1", "x2")])
+    # Mean squares of 40 against mean squares of 40, and 40 intervals that hold 0.5 with 95 %: each at 1e-6.
+    ratio = np.mean(np.square(errors), axis=0) / np.square([0.095, 0.061, 0.189])
+    furthest = f.isf(0.5e-6, 40, 40)
+    assert np.all((ratio > 1 / furthest) & (ratio < furthest))
+    assert np.all(np.sum(covered, axis=0) >= binom.ppf(1e-6, 40, 0.95))
+    # Teeth: the same rows fitted with another link are far off.
+    other = fit(rows, "o ~ z + x1 + x2", "logit")
+    assert ((other["x1"].value - 0.5) / 0.061) ** 2 > furthest

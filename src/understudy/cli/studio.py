@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from understudy.cli.layout import report
+from understudy.cli.stop import Stopped, interrupted
 
 
 @click.command(short_help="The whole way in a browser, on this machine alone.")
@@ -31,4 +32,20 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
         if not no_browser:
             webbrowser.open(address.url)
 
-    serve(folder, port=port, ready=ready)
+    cut = 0
+
+    def closed(runs: int) -> None:
+        nonlocal cut
+        cut = runs
+
+    try:
+        serve(folder, port=port, ready=ready, closed=closed)
+    except BaseException as error:
+        if not interrupted(error):
+            raise
+        told = (
+            f" {cut} run{'s were' if cut > 1 else ' was'} cut off; what the ledger had reserved stays spent."
+            if cut
+            else ""
+        )
+        raise Stopped(f"the studio is closed.{told} Tables, ledgers and runs are in {folder}.") from None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
-from math import log10
+from math import ceil, log10
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ WIDE, HIGH = 340, 150
 
 MANY = 40
 """Codes beyond which neighbours are drawn together."""
+
+GLYPH = 5.8
+"""How wide a letter of the small print is."""
 
 Shares = NDArray[np.float64]
 
@@ -90,7 +93,7 @@ def matrix(
     """
     size = max(4, min(34, 640 // max(len(names), 1)))
     written = size >= 26
-    label = 9 * min(max((len(n) for n in names), default=0), 16) if size >= 10 else 10
+    label = round(GLYPH * min(max((len(n) for n in names), default=0), 16)) + 10 if size >= 10 else 10
     place = {name: i for i, name in enumerate(names)}
     top = end or max([*below.values(), *(above or {}).values(), 1e-9])
     parts = []
@@ -119,7 +122,7 @@ def matrix(
             parts.append(
                 f'<text x="{across:.0f}" y="{low}" font-size="10" text-anchor="end" {turned}>{_cut(name)}</text>'
             )
-    return _svg(label + len(names) * size + 8, 20 + len(names) * size + label, title, parts)
+    return _svg(label + len(names) * size + 8, 20 + len(names) * size + 0.8 * label, title, parts)
 
 
 def scatter(points: Sequence[tuple[str, float, float]], *, x: str, y: str, title: str) -> str:
@@ -183,12 +186,28 @@ def _gathered(labels: Sequence[str], synthetic: Shares, real: Shares | None) -> 
 
 
 def _ticks(words: Sequence[str], left: float, pitch: float, bottom: float) -> list[str]:
-    """Labels below the bars, as many as there is room for."""
-    every = max(1, -(-len(words) * 46 // WIDE)) if words else 1
-    return [
-        f'<text x="{left + (i + 0.5) * pitch:.1f}" y="{bottom + 14}" font-size="10" text-anchor="middle">{_cut(words[i], 9)}</text>'
-        for i in range(0, len(words), every)
-    ]
+    """Labels below the bars, as many as there is room for, none beyond the edge."""
+    shown = [_tick(word) for word in words]
+    room = GLYPH * max((len(word) for word in shown), default=0) + 8
+    found = []
+    for i in range(0, len(shown), max(1, ceil(room / pitch))):
+        half = GLYPH * len(shown[i]) / 2
+        x = min(max(left + (i + 0.5) * pitch, half + 2), WIDE - half - 2)
+        found.append(f'<text x="{x:.1f}" y="{bottom + 14}" font-size="10" text-anchor="middle">{safe(shown[i])}</text>')
+    return found
+
+
+def _tick(word: str) -> str:
+    """A label in little room: of a range where it begins, of a number four digits.
+
+    >>> _tick("24.5 to 27.9"), _tick("0.0081920001"), _tick("back to work"), _tick("25-00503")
+    ('24.5', '0.008192', 'back to …', '25-00503')
+    """
+    begins = re.match(r"-?\d\S*(?= (?:to|…) )", word)
+    text = word if begins is None else begins[0]
+    if re.fullmatch(r"-?\d+\.\d+", text) and len(text) > 6:
+        text = f"{float(text):.4g}" if abs(float(text)) < 10_000 else text.partition(".")[0]
+    return text if len(text) <= 9 else f"{text[:8]}…"
 
 
 def shade(share: float) -> tuple[str, str]:

@@ -100,7 +100,7 @@ def l_diversity(real: Records, quasi: Sequence[str], sensitive: Sequence[str]) -
             )
         )
     if not parts:
-        raise Unavailable("no column is sensitive; give one the role `sensitive`")
+        raise Unavailable("no column is sensitive; give one the role “sensitive”")
     ranked = tuple(sorted(parts, key=lambda part: part.value or 0.0))
     return Finding(
         name="l_diversity",
@@ -153,7 +153,7 @@ def uniqueness(
         better=Better.LOWER,
         best=0.0,
         worst=1.0,
-        note="`replicated`: unique in the real table and met by exactly one synthetic row. The columns named are the worst set.",
+        note="“replicated”: unique in the real table and met by exactly one synthetic row. The columns named are the worst set.",
         parts=tuple(parts),
     )
 

@@ -29,7 +29,7 @@ def attribute_inference(
 ) -> Finding:
     """How much better a secret is read off the nearest synthetic row for members than for the control; the worst secret is the value."""
     if not secrets:
-        raise Unavailable("there is no secret to guess; give a column the role `sensitive`")
+        raise Unavailable("there is no secret to guess; give a column the role “sensitive”")
     _check(members, control, synthetic)
     assert control is not None
     parts: list[Part] = []
@@ -96,7 +96,7 @@ def disclosive(
         "Secrets that a class of synthetic rows tells for certain (DiSCO)",
         parts,
         found,
-        "(members − control)/(1 − control). `in_the_original`: how often the real table itself would tell.",
+        "(members − control)/(1 − control). “in_the_original”: how often the real table itself would tell.",
     )
 
 

@@ -206,7 +206,7 @@ def reidentification(
     Copies whose keys are the real table's are aligned by them; then the value is the mean of I_i. Otherwise it is the mean belief 1/s.
     """
     if not quasi:
-        raise Unavailable("no column is a quasi-identifier; give one the role `quasi_identifier`")
+        raise Unavailable("no column is a quasi-identifier; give one the role “quasi_identifier”")
     if not real.rows or any(not copy.rows for copy in copies):
         raise Unavailable("one of the tables has no rows")
     lined = [aligned_to(real, copy) for copy in copies]

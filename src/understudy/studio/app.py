@@ -212,6 +212,7 @@ class Studio:
                 look=body.get("look", True) is not False,
                 risk=body.get("risk", True) is not False,
                 control=self.workspace.path(str(body["control"])) if body.get("control") else None,
+                target=str(body["target"]) if body.get("target") else None,
             )
             started.append(self.jobs.start(job).id)
         go = f"/run/{started[0]}" if len(started) == 1 else f"/compare?runs={','.join(started)}"

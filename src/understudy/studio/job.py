@@ -46,6 +46,7 @@ class Job:
     look: bool = True
     risk: bool = True
     control: Path | None = None
+    target: str | None = None
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     run_id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: str = "waiting"
@@ -142,6 +143,7 @@ class Job:
                 release=made,
                 risk=self.risk,
                 holdout=self.control,
+                targets=None if self.target is None else [self.target],
                 ledger=self.ledger if made.statement.run else None,
                 progress=lambda stage, done: self._tell(f"comparing: {stage}", done),
             )
@@ -172,6 +174,7 @@ class Jobs:
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
         self._turn = threading.Lock()
+        self._threads: list[threading.Thread] = []
 
     def start(self, job: Job, then: Callable[[Job], None] | None = None) -> Job:
         """Queue a run."""
@@ -188,8 +191,20 @@ class Jobs:
             if then is not None:
                 then(job)
 
-        threading.Thread(target=work, name=f"run {job.id}", daemon=True).start()
+        thread = threading.Thread(target=work, name=f"run {job.id}", daemon=True)
+        self._threads = [t for t in self._threads if t.is_alive()] + [thread]
+        thread.start()
         return job
+
+    def close(self, patience: float = 10.0) -> int:
+        """Stop everything that still runs, wait for it a little, and say how many runs were cut off."""
+        cut = [job for job in self._jobs.values() if not job.over]
+        for job in cut:
+            job.cancel()
+        until = time.monotonic() + patience
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        return len(cut)
 
     def find(self, key: str) -> Job | None:
         """A run by its name."""

@@ -27,9 +27,15 @@ class Address:
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
 
-def serve(folder: Path, *, port: int = 0, ready: Callable[[Address], None]) -> None:
+def _unheard(cut: int) -> None:
+    """Nobody asks how it ended."""
+
+
+def serve(
+    folder: Path, *, port: int = 0, ready: Callable[[Address], None], closed: Callable[[int], None] = _unheard
+) -> None:
     """Serve the tables of a folder until interrupted. `ready` is told the address once somebody can open it, and the next one when
-    that was used up."""
+    that was used up; `closed` hears at the end how many runs were cut off."""
     try:
         import uvicorn
 
@@ -57,9 +63,14 @@ def serve(folder: Path, *, port: int = 0, ready: Callable[[Address], None]) -> N
                 ready(Address(free, token, first=False))
 
         door = Door(used)
-        app = Studio(Workspace(folder.resolve()), door, free).app
-        config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False, date_header=False)
+        studio = Studio(Workspace(folder.resolve()), door, free)
+        config = uvicorn.Config(
+            studio.app, log_level="critical", access_log=False, server_header=False, date_header=False
+        )
         server = uvicorn.Server(config)
         listener.listen(128)  # whoever comes before the server is up waits
         ready(Address(free, door.launch))
-        server.run(sockets=[listener])
+        try:
+            server.run(sockets=[listener])
+        finally:
+            closed(studio.jobs.close())

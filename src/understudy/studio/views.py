@@ -31,6 +31,7 @@ def command(job: Job) -> str:
         words = ["understudy", "evaluate", job.table, "synthetic.csv", "--release", "release.understudy"]
         words += ["--ledger", job.ledger.name] + ([] if job.risk else ["--no-risk"])
         words += [] if job.control is None else ["--holdout", job.control.name]
+        words += [] if job.target is None else ["--target", job.target]
         lines.append(" ".join(quote(word) for word in [*words, "-o", "report.html"]))
     return "\n".join(lines)
 

@@ -71,7 +71,7 @@ def tasks(
         best=0.0,
         worst=1.0,
         baseline=_mean(ran, "majority"),
-        note="Compare with training on real rows (`nonprivate`) and with always answering the most frequent class (`majority`).",
+        note="Compare with training on real rows (“nonprivate”) and with always answering the most frequent class (“majority”).",
         parts=tuple(ranked),
         facts={"nonprivate": _mean(ran, "nonprivate"), "majority": _mean(ran, "majority")},
     )

@@ -108,7 +108,7 @@ if (find("plan")) {
   const epsilon = () => Number((10 ** (Number(find("epsilon").value) / 100)).toPrecision(2)).toString();
   const asked = () => ({
     table: form.dataset.table, epsilon: epsilon(), delta: find("delta").value.trim(), rows: find("rows").value.trim() || "5000",
-    synthesizer: find("synthesizer").value, look: find("look").checked, risk: find("risk").checked, control: find("control").value,
+    synthesizer: find("synthesizer").value, look: find("look").checked, risk: find("risk").checked, control: find("control").value, target: find("target").value,
   });
   let turn = 0, timer = null;
   const line = (list, text) => { const item = document.createElement("li"); item.textContent = text; list.append(item); };

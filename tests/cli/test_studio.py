@@ -1,0 +1,87 @@
+"""The studio as a command: what it says when it opens, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+
+import numpy as np
+from tests.studio.conftest import enter, people
+
+from understudy.accounting.ledger import Ledger
+
+from .conftest import Shell
+
+
+def opened(folder: Path) -> tuple[subprocess.Popen[str], int, str]:
+    """A studio of its own process, its port and its first token."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from understudy.cli import main; main()", "studio", str(folder), "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    said = ""
+    while "Ctrl-C" not in said:
+        line = process.stdout.readline()
+        assert line, "the studio did not start"
+        said += line
+    found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", said)
+    assert found is not None
+    return process, int(found[1]), found[2]
+
+
+def test_it_ends_in_one_line_that_says_where_everything_is(tmp_path: Path) -> None:
+    people(tmp_path / "people.csv")
+    process, port, token = opened(tmp_path)
+    enter(port, token)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err == f"understudy: the studio is closed. Tables, ledgers and runs are in {tmp_path}.\n"
+    # The address that opened it is used up, and the next was told to this terminal.
+    assert token not in out
+    assert "For another browser" in out
+
+
+def test_a_run_that_is_cut_off_stays_spent_and_says_so(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 6, (3000, 40))
+    lines = [",".join(f"c{i}" for i in range(40)), *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
+    process, port, token = opened(tmp_path)
+    session, change = enter(port, token)
+
+    def ask(method: str, path: str, body: object = None) -> dict[str, object]:
+        headers = {"Cookie": f"understudy_studio_{port}={session}", "Origin": f"http://127.0.0.1:{port}"}
+        with closing(HTTPConnection("127.0.0.1", port, timeout=120)) as connection:
+            data = None if body is None else json.dumps(body)
+            connection.request(method, path, data, headers | {"x-understudy-change": change})
+            found: dict[str, object] = json.loads(connection.getresponse().read())
+            return found
+
+    runs = ask("POST", "/api/run", {"table": "wide.csv", "epsilon": "1", "synthesizer": "aim"})["runs"]
+    assert isinstance(runs, list)
+    while not ask("GET", f"/api/run/{runs[0]}")["spent"]:
+        time.sleep(0.05)
+    process.terminate()
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 143
+    assert "1 run was cut off; what the ledger had reserved stays spent." in err
+    assert err.count("\n") == 1, err
+    with Ledger.open(tmp_path / "wide.csv.ledger") as book:
+        assert book.totals().epsilon == 1
+
+
+def test_a_folder_is_needed(shell: Shell) -> None:
+    done = shell("studio", "nowhere", "--no-browser")
+    assert done.code == 1
+    assert "there is no such folder" in done.err
