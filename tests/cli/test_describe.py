@@ -31,7 +31,7 @@ def test_public_domains_writes_them_down(shell: Shell, people: Path, tmp_path: P
     assert shell("describe", people, "--public-domains", "-o", "draft.yaml").code == 0
     draft = load_schema(tmp_path / "draft.yaml")
     assert draft["age"] == Integer(name="age", min=18, max=90)
-    assert draft["sex"] == Categorical(name="sex", values=("F", "M"))
+    assert draft["sex"] == Categorical(name="sex", values=("F", "M"), nullable=False)  # no cell of it is empty
 
 
 def test_json_says_what_is_open(shell: Shell, people: Path) -> None:

@@ -28,8 +28,9 @@ from understudy.schema import (
     parse_schema,
     schema_to_dict,
 )
-from understudy.tables.draft import draft
+from understudy.tables.draft import draft, gapless
 from understudy.tables.source import open_table
+from understudy.workflow.describe import describe
 
 N = 400
 
@@ -229,3 +230,28 @@ def test_letters_that_stand_for_no_number_are_missing_codes_of_numbers(tmp_path)
     assert isinstance(found["rate"], Real)
     assert found["rate"].missing == (":",)
     assert found["age"].missing == ()
+
+
+def test_with_public_domains_a_column_without_an_empty_cell_is_declared_so(tmp_path):
+    """A cell that cannot be read is a gap too: it would count as missing."""
+    cells = {
+        "full": [str(i % 50) for i in range(N)],
+        "coded": ["NA" if i % 9 == 0 else str(i % 50) for i in range(N)],
+        "gap": ["" if i == 7 else ("F", "M")[i % 2] for i in range(N)],
+        "odd": ["surprise" if i == 7 else str(i % 50) for i in range(N)],
+        "patient_id": [f"p{i}" for i in range(N)],
+    }
+    path = tmp_path / "people.csv"
+    drafted(path, cells)
+    with open_table(path) as source:
+        found = gapless(source, draft(source, public_domains=True))
+    assert [found[name].nullable for name in ("full", "coded", "gap", "odd")] == [False, False, True, True]
+    assert found["coded"].missing == ("NA",)
+    assert all(column.nullable for column in describe(path).columns)
+    assert not describe(path, public_domains=True)["full"].nullable
+
+
+def test_an_empty_table_says_nothing_of_its_cells(tmp_path):
+    path = tmp_path / "people.csv"
+    drafted(path, {"a": [], "b": []}, public_domains=True)
+    assert all(column.nullable for column in describe(path, public_domains=True).columns)

@@ -28,6 +28,7 @@ from understudy.schema import (
     guess_identifier,
 )
 from understudy.schema.base import check_text
+from understudy.schema.codec import codec_of
 from understudy.schema.declared import FLOAT_DECIMALS, column_of_type
 from understudy.schema.lattice import MICROSECOND, Date
 from understudy.tables import expression, sql
@@ -35,6 +36,7 @@ from understudy.tables.ballot import CANDIDATES, EMPTY, TEXT, supports, vote
 from understudy.tables.layers import Layers
 from understudy.tables.reading import DOUBLE_TYPES, TEXT_TYPES, numbers, texts
 from understudy.tables.source import Source
+from understudy.tables.table import Table
 
 TOLERANCE = Fraction(1, 100)
 """Part of the cells that may be something else."""
@@ -97,6 +99,19 @@ def draft(source: Source, *, public_domains: bool = False) -> Schema:
     if public_domains:
         columns = [_with_domain(source, column) for column in columns]
     return Schema(columns=tuple(columns))
+
+
+def gapless(source: Source, schema: Schema) -> Schema:
+    """The schema with columns that have a value or a missing code in every cell declared so: as public as the values in the table."""
+    closed = [column for column in schema.columns if column.modelled and column.closed]
+    table = Table(source, Schema(columns=tuple(closed)))
+    if not closed or not table.rows():
+        return schema
+    for column, counts in zip(closed, table.counts([(column.name,) for column in closed]), strict=True):
+        empty = codec_of(column).empty
+        if empty is not None and counts[empty] == 0:
+            schema = schema.with_column(replace(column, nullable=False))
+    return schema
 
 
 def _column(source: Source, name: str) -> Column:

@@ -185,16 +185,33 @@ def test_dpsynth() -> None:
 
 def test_nist() -> None:
     schema, notes = read(NIST)
-    assert schema["AGE"] == Integer(name="AGE", min=0, max=99, note="Age")
-    assert schema["MARITAL"] == Categorical(name="MARITAL", values=("N", "1", "6"), note="Marital status")
-    assert schema["CHILDREN"] == Integer(name="CHILDREN", min=0, max=19, missing=("N",), note="Own children")
-    assert schema["RATIO"] == Integer(name="RATIO", min=0, max=501, missing=("N",), note="Income to poverty line")
+    assert schema["AGE"] == Integer(name="AGE", min=0, max=99, note="Age", nullable=False)
+    assert schema["MARITAL"] == Categorical(
+        name="MARITAL", values=("N", "1", "6"), note="Marital status", nullable=False
+    )
+    assert schema["CHILDREN"] == Integer(
+        name="CHILDREN", min=0, max=19, missing=("N",), note="Own children", nullable=False
+    )
+    assert schema["RATIO"] == Integer(
+        name="RATIO", min=0, max=501, missing=("N",), note="Income to poverty line", nullable=False
+    )
     density = schema["DENSITY"]
     assert isinstance(density, Real)
     assert (density.decimals, density.max) == (1, Fraction(528647, 10))
     assert schema["CODE"] == Categorical(name="CODE", note="Industry")
-    assert schema["ODD"] == Integer(name="ODD", min=0, max=10, missing=("-7", "-8"), note="With codes far off")
+    assert schema["ODD"] == Integer(
+        name="ODD", min=0, max=10, missing=("-7", "-8"), note="With codes far off", nullable=False
+    )
+    assert [schema[n].nullable for n in ("DENSITY", "CODE")] == [
+        False,
+        True,
+    ]  # nothing is said of the codes of an industry
     assert 'column "CODE": no codes are listed' in notes
+
+
+def test_a_nist_dictionary_with_a_blank_code_has_empty_cells() -> None:
+    schema, _ = read('{"SEX": {"description": "Sex", "values": {"": "not asked", "1": "male", "2": "female"}}}')
+    assert schema["SEX"] == Categorical(name="SEX", values=("1", "2"), note="Sex")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@
      "MSP": {"description": "Marital status", "values": {"N": "N/A (less than 15 years)", "1": "Now married", "6": "Never married"}}}
 
 `min` and `max` make a column of numbers. Codes beside them that are whole numbers next to the range belong to it (501 above 500);
-all others mean missing, each kept apart. Without `min` and `max` the codes are the values. A column without `values` is learned.
+all others mean missing, each kept apart. Without `min` and `max` the codes are the values. A column without `values` is learned. Where no
+code is blank, no cell is empty: such a column is not nullable.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ def _column(entry: Entry, draft: Draft) -> None:
             said = _range(codes)
         else:
             said = {"type": "categorical", "values": [key for key in codes.entries if key != ""]}
+        if codes is not None and "" not in codes.entries:
+            said["nullable"] = False
         draft.column(entry.key, entry.line, **said, note=note)
 
 
