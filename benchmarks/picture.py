@@ -82,6 +82,64 @@ def scatter(
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+@dataclass(frozen=True)
+class Ratios:
+    """How many times ours something is, by measure; or, where there is no number, what became of it."""
+
+    name: str
+    times: Mapping[str, float]
+    instead: str = ""
+
+
+def ratios(groups: Mapping[str, Sequence[Ratios]], measures: Sequence[str], *, title: str, ours: str) -> str:
+    """A row for each name, in groups; for each measure a bar from 1, which is ours, on a logarithmic axis, with the number beside it."""
+    wide, names, row, head = 190, 168, 22, 66
+    axes = {}
+    for i, measure in enumerate(measures):
+        found = [r.times[measure] for rows in groups.values() for r in rows if measure in r.times]
+        start = names + i * (wide + 62)
+        axes[measure] = Axis(min([0.9, *found]) * 0.9, max([1.5, *found]) * 1.1, start, wide)
+    height = head + sum(26 + row * len(rows) for rows in groups.values()) + 34
+    width = names + len(measures) * (wide + 62)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'font-family="system-ui, sans-serif" font-size="12" fill="{INK}" role="img" aria-labelledby="what">',
+        f'<title id="what">{escape(title)}</title>',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        _text(10, 22, title, size=13, weight=600),
+        *(_text(axis.at(1), head - 14, measure, weight=600) for measure, axis in axes.items()),
+    ]
+    y = float(head)
+    for group, rows in groups.items():
+        parts.append(_text(10, y + 16, group, weight=600))
+        y += 26
+        for r in rows:
+            parts.append(_text(20, y + 14, r.name))
+            if r.instead:
+                parts.append(_text(axes[measures[0]].at(1) + 6, y + 14, r.instead, size=11))
+            for measure, value in r.times.items():
+                axis = axes[measure]
+                low, high = sorted((axis.at(1), axis.at(value)))
+                bar = f'<rect x="{low:.1f}" y="{y + 4:.1f}" width="{max(high - low, 1):.1f}" height="13" fill="{COLOURS[0]}"/>'
+                parts += [bar, _text(high + 5, y + 14, times(value), size=11)]
+            y += row
+    for axis in axes.values():
+        parts.append(
+            f'<line x1="{axis.at(1):.1f}" y1="{head - 6}" x2="{axis.at(1):.1f}" y2="{y:.1f}" stroke="{OURS}" stroke-width="2"/>'
+        )
+    parts.append(_text(10, y + 22, f"The line is {ours}; bars to the right of it are worse. Logarithmic.", size=11))
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def times(value: float) -> str:
+    """How many times, in two figures.
+
+    >>> times(0.567), times(4.52), times(163.4)
+    ('×0.57', '×4.5', '×160')
+    """
+    return f"×{value:.2g}" if value < 100 else f"×{float(f'{value:.2g}'):.0f}"
+
+
 def _frame(h: Axis, v: Axis, name: str, across: str, up: str) -> list[str]:
     bottom, right = v.start, h.start + h.length
     parts = [_text(h.start + h.length / 2, TOP - 12, name, anchor="middle", weight=600)]

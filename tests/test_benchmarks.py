@@ -74,7 +74,8 @@ def test_what_becomes_of_a_job_is_recorded(tmp_path: Path, monkeypatch: pytest.M
     assert ran["seconds"] > 0
     assert ran["peak"] > 1e6
     assert peers.run("understudy", "nobody", "1", table, 60)["state"].startswith("died: KeyError")
-    assert peers.run("understudy", "independent", "1", table, 0.05)["state"] == "over 0 s"
+    # Which of the two limits comes first depends on what else the machine does.
+    assert peers.run("understudy", "independent", "1", table, 0.05)["state"] in ("over 0 s", "given up after 0 s")
     monkeypatch.setattr(peers, "ENVIRONMENTS", tmp_path)
     assert peers.run("mbi", "mst", "1", table, 60)["state"].startswith("not installed")
 
@@ -90,6 +91,21 @@ def test_a_plot_names_every_series(tmp_path: Path) -> None:
     )
     for words in ("ours &amp; us", ">peer<", "ε &lt; 1", "<polyline"):
         assert words in drawn
+
+
+def test_ratios_are_drawn_with_what_became_of_those_that_have_none(tmp_path: Path) -> None:
+    import peers
+
+    def found(peer: str, state: str = "ran", **numbers: float) -> dict[str, object]:
+        return {"table": "t", "epsilon": "1", "peer": peer, "method": "m", "state": state, **numbers}
+
+    ours = found("understudy", triples=0.1, busy=2.0, peak=1e8)
+    some = [ours, found("slow", triples=0.2, busy=90.0, peak=5e7), found("gone", "died: no memory <left>")]
+    peers.draw(some, tmp_path / "peers.svg")
+    drawn = (tmp_path / "peers.svg").read_text()
+    for words in (">×2<", ">×45<", ">×0.5<", "died: no memory &lt;left&gt;", "t, ε = 1"):
+        assert words in drawn
+    assert "slow m" in (tmp_path / "peers-scatter.svg").read_text()
 
 
 def test_growth_is_measured_on_a_file_made_for_it(tmp_path: Path) -> None:
