@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from understudy import thrift
 from understudy.tables import footer
 
 PART = 1 << 24
@@ -36,13 +37,11 @@ def groups(path: Path, table: pa.Table, times: int, **options: object) -> Path:
     parquet.write_table(table, written, compression="zstd", row_group_size=table.num_rows, **options)
     data = written.getvalue()
     size = int.from_bytes(data[-8:-4], "little")
-    fields = footer._Reader(data[-8 - size : -8]).fields()
+    fields = thrift.read(data[-8 - size : -8])
     kind, (inner, [group]) = fields[footer.GROUPS]
     fields[footer.GROUPS] = kind, (inner, [group] * times)
     fields[3] = fields[3][0], table.num_rows * times
-    out = io.BytesIO()
-    footer._write_fields(out, fields)
-    end = out.getvalue()
+    end = thrift.written(fields)
     path.write_bytes(data[: -8 - size] + end + len(end).to_bytes(4, "little") + b"PAR1")
     return path
 

@@ -10,26 +10,83 @@ import contextlib
 import io
 import os
 import resource
+import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 from tests.damage import damage
 
+import understudy.tables.source
 from understudy.cli.root import run
 from understudy.errors import SchemaError, UnderstudyError
 from understudy.schema import load_schema
 from understudy.schema.formats import load_format
-from understudy.tables import open_table
+from understudy.tables import open_table, sql
+from understudy.tables.engine import Engine
 
 SECONDS = 5.0
 REFUSAL_SECONDS = 2.0
 SPACE = 8 << 30
 """Addresses, most of which are never touched; what is touched is reported."""
 
+FRESH = 100
+"""Every so many cases, a table is opened by a database of its own."""
+
 WHOLE_PATH = 500
 """Every so many cases, the whole command runs on the file, ledger and all."""
+
+
+class Reused(Engine):
+    """A real engine that opens case after case: making one takes longer than reading a small file. Sealed to the room of the cases."""
+
+    room = Path()
+    last: Reused | None = None
+
+    @classmethod
+    def lend(cls) -> Reused:
+        """The engine of the case before, emptied, where it still answers; else a new one."""
+        if cls.last is not None and not cls.last.emptied():
+            cls.last.end()
+            cls.last = None
+        if cls.last is None:
+            cls.last = Reused()
+            Engine.seal(cls.last, [])
+        return cls.last
+
+    def run(self, query: str, *, doing: str) -> list[tuple[Any, ...]]:
+        """As ever, but for one setting: the files of all cases may be read."""
+        if query.startswith("SET allowed_directories"):
+            query = f"SET allowed_directories = [{sql.texts((str(self.directory), str(self.room)))}]"
+        return super().run(query, doing=doing)
+
+    def seal(self, paths: Sequence[Path]) -> None:
+        """Done already."""
+        assert all(self.room in path.parents for path in paths)
+
+    def emptied(self) -> bool:
+        """Forget the relations of a case. Whatever a damaged file did to the database, the next case must not feel it."""
+        relations = (
+            "SELECT 'TABLE', table_name FROM duckdb_tables() UNION ALL "
+            "SELECT 'VIEW', view_name FROM duckdb_views() WHERE NOT internal"
+        )
+        try:
+            for kind, name in self.run(relations, doing="emptying"):
+                self.run(f"DROP {kind} {sql.name(name)}", doing="emptying")
+        except UnderstudyError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Later."""
+
+    def end(self) -> None:
+        """Now."""
+        super().close()
 
 
 def opened(path: Path) -> str | None:
@@ -40,6 +97,12 @@ def opened(path: Path) -> str | None:
     except UnderstudyError as error:
         return str(error)
     return None
+
+
+def reopened(path: Path) -> str | None:
+    """The same, in the database of the case before."""
+    with mock.patch.object(understudy.tables.source, "Engine", Reused.lend):
+        return opened(path)
 
 
 def described(path: Path) -> str | None:
@@ -84,9 +147,13 @@ def commanded(path: Path) -> str | None:
 def case(kind: str, number: int, folder: Path) -> dict[str, object]:
     maker = {"csv": damage.csv, "parquet": damage.parquet_file, "schema": damage.schema_file}
     name, data = maker[kind](number) if kind in maker else damage.release_file(number, str(folder))
+    folder = folder / str(number)  # a database may remember what it read of a file by its name
+    folder.mkdir()
     path = folder / name
     path.write_bytes(data)
-    reader = {"csv": opened, "parquet": opened, "schema": described, "release": released}[kind]
+    fresh = number % FRESH == 0
+    table = opened if fresh else reopened
+    reader = {"csv": table, "parquet": table, "schema": described, "release": released}[kind]
     said = [reader(path)]
     if kind in ("csv", "parquet") and number % WHOLE_PATH == 0:
         said.append(commanded(path))
@@ -94,8 +161,7 @@ def case(kind: str, number: int, folder: Path) -> dict[str, object]:
         assert "\n" not in text, "more than one line"
         assert damage.CANARY not in text, "a cell's value"
         assert path.name in text, f"no file in: {text}"
-    for left in folder.iterdir():
-        left.unlink()
+    shutil.rmtree(folder)
     return {"case": number, "refused": any(said)}
 
 
@@ -107,6 +173,7 @@ def main(kind: str, first: int, last: int, step: int) -> None:
         tempfile.tempdir = room
         folder = Path(room, "case")
         folder.mkdir()
+        Reused.room = folder.resolve()
         os.chdir(folder)
         for number in range(first, last, step):
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -114,8 +181,7 @@ def main(kind: str, first: int, last: int, step: int) -> None:
                 facts = case(kind, number, folder)
             except BaseException as error:
                 facts = {"case": number, "wrong": f"{type(error).__name__}: {error}"[:500]}
-                for left in folder.iterdir():
-                    left.unlink()
+                shutil.rmtree(folder / str(number), ignore_errors=True)
             print(damage.described(facts), flush=True)
         signal.setitimer(signal.ITIMER_PROF, 0)
     print(damage.described({"peak": peak()}), flush=True)

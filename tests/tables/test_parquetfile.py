@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from understudy import thrift
 from understudy.errors import TableError
 from understudy.schema import Categorical, Column, Datetime, Real, Schema, Time, codec_of
 from understudy.tables import Table, footer, open_table
-from understudy.tables.footer import LOGICAL, SCHEMA, _Reader, _write_fields
+from understudy.tables.footer import LOGICAL, SCHEMA
 from understudy.tables.parquetfile import ParquetFiles
 
 MOMENT = Datetime(name="x", min=datetime(1969, 1, 1), max=datetime(2030, 1, 1), resolution=timedelta(seconds=1))
@@ -31,15 +31,14 @@ def annotated(path: Path, column: pa.Array, **fields: Any) -> Path:
     pq.write_table(pa.table({"x": column}), path, store_schema=False)
     data = path.read_bytes()
     length = int.from_bytes(data[-8:-4], "little")
-    footer = _Reader(data[-8 - length : -8]).fields()
+    footer = thrift.read(data[-8 - length : -8])
     element = footer[SCHEMA][1][1][1]
     element |= {int(number[1:]): value for number, value in fields.items()}
     if "_10" not in fields:
         element.pop(LOGICAL, None)
     footer[SCHEMA][1][1][1] = dict(sorted(element.items()))
-    out = BytesIO()
-    _write_fields(out, footer)
-    path.write_bytes(data[: -8 - length] + out.getvalue() + len(out.getvalue()).to_bytes(4, "little") + b"PAR1")
+    end = thrift.written(footer)
+    path.write_bytes(data[: -8 - length] + end + len(end).to_bytes(4, "little") + b"PAR1")
     return path
 
 

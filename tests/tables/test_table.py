@@ -98,6 +98,9 @@ def test_an_open_schema_answers_what_discovery_asks():
         assert (positions.tolist(), times.tolist()) == ([-3, 5], [1, 2])
         assert table.lattice_counts("age", [-4, 0, 5, 6]).tolist() == [1, 0, 2]
         assert table.lattice_counts("age", [0, 1, 2]).tolist() == [0, 0]
+        assert table.lattice_counts("age", [-4, 6]).tolist() == [
+            3
+        ]  # a single bin, as the last step of a descent may ask for
         assert (table.sum("age", -1, 4), table.count_valid("age")) == (7, 3)
         assert table.votes(["smoker"]).sum() == 5
         with pytest.raises(SchemaError, match="not known yet"):

@@ -21,8 +21,9 @@ from numpy.random import Generator
 
 from understudy.errors import Refused, ReleaseError
 from understudy.releases.atomic import whole, whole_folder
-from understudy.releases.frames.cells import Batches, Cells, Pins, Spreads, as_text, decode, microseconds
+from understudy.releases.frames.cells import CHUNK, Batches, Cells, Pins, Spreads, as_text, decode, microseconds
 from understudy.releases.frames.duck import Session, as_it_was, decimal, typed
+from understudy.releases.joining import Joined
 from understudy.schema import Boolean, Categorical, Column, Datetime, Real, Schema
 
 FORMATS = (".csv", ".parquet")
@@ -93,30 +94,28 @@ def write_parts(
         raise Refused(
             f"{folder}: two columns' names differ only in case. Write a .csv file instead. Nothing was written."
         )
-    with whole_folder(folder) as draft:
+    with whole_folder(folder) as draft, Session() as session:
         try:
             for i, columns in enumerate(decode(schema, codes, rng, pins, spreads)):
-                _write_part(columns, draft / f"part-{i:05d}.parquet")
+                _write_part(session, columns, draft / f"part-{i:05d}.parquet")
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise ReleaseError(f"{folder}: could not be written ({reason}). Nothing was written.") from None
 
 
-def _write_part(columns: dict[str, Cells], path: Path) -> None:
-    session = Session()
+def _write_part(session: Session, columns: dict[str, Cells], path: Path) -> None:
     query = session.query({name: as_it_was(session, cells) for name, cells in columns.items()})
-    _copy(session, query, path, "FORMAT parquet")
+    _copy(session, query, path, f"FORMAT parquet, ROW_GROUP_SIZE {CHUNK}")
 
 
 def _write_csv(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
     part = draft.with_name("part")
-    with draft.open("wb") as out:
+    with draft.open("wb") as out, Session() as session:
         for i, columns in enumerate(chunks):
             if i == 0:  # DuckDB would rename columns whose names differ only in case
                 header = io.StringIO()
                 csv.writer(header).writerow([guarded(name) for name in columns])
                 out.write(header.getvalue().removesuffix("\r\n").encode() + b"\n")
-            session = Session()
             query = session.query({f"c{j}": _spelled(session, cells) for j, cells in enumerate(columns.values())})
             _copy(session, query, part, "FORMAT csv, HEADER false")
             with part.open("rb") as one:
@@ -124,25 +123,19 @@ def _write_csv(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
 
 
 def _write_parquet(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
-    parts: list[str] = []
-    for i, columns in enumerate(chunks):
-        part = draft.with_name(f"part{i:06d}.parquet")
-        _write_part(columns, part)
-        parts.append(str(part))
-    if len(parts) == 1:
-        Path(parts[0]).replace(draft)
-        return
-    session = Session()
-    session.connection.execute("SET VARIABLE parts = $1::VARCHAR[]", [parts])
-    _copy(session, "SELECT * FROM read_parquet(getvariable('parts'))", draft, "FORMAT parquet")
+    part = draft.with_name("part")
+    with draft.open("wb") as out, Session() as session:
+        joined = Joined(out)
+        for columns in chunks:
+            _write_part(session, columns, part)
+            joined.add(part)
+        joined.close()
 
 
 def _copy(session: Session, query: str, path: Path, options: str) -> None:
     place = str(path).replace("'", "''")
-    try:
-        session.connection.execute(f"COPY ({query}) TO '{place}' ({options}, USE_TMP_FILE false)")
-    finally:
-        session.close()
+    session.connection.execute(f"COPY ({query}) TO '{place}' ({options}, USE_TMP_FILE false)")
+    session.clear()
 
 
 def _spelled(session: Session, cells: Cells) -> str:

@@ -55,25 +55,28 @@ class Spread:
     def draw(self, bins: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         """A lattice index in each of these bins."""
         piece = self.first[bins]
-        several = np.diff(self.first)[bins] > 1
+        pieces, widths = np.diff(self.first), np.diff(self.edges)
+        several = pieces[bins] > 1 if np.any(pieces > 1) else np.zeros(0, np.bool_)
         if several.any():
             before = np.concatenate([[0.0], np.cumsum(self.masses)])
             low, high = before[self.first[bins[several]]], before[self.first[bins[several] + 1]]
             at = np.searchsorted(before, low + rng.random(len(low)) * (high - low), side="right") - 1
             piece[several] = np.clip(at, self.first[bins[several]], self.first[bins[several] + 1] - 1)
-        lower, width = self.edges[piece], np.diff(self.edges)[piece]
+        index, width = self.edges[piece], widths[piece]
+        if np.all(widths > 1):
+            return index + self._within(piece, width, rng)
         wide = width > 1
-        index = lower.copy()
         index[wide] += self._within(piece[wide], width[wide], rng)
         return index
 
     def _within(self, piece: NDArray[np.int64], width: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         """How far into its piece each value lies."""
-        three = np.sort(rng.random((len(piece), 3)), axis=1)
+        u, v, w = np.ascontiguousarray(rng.random((len(piece), 3)).T)
         pick = rng.random(len(piece)) * 3
         a, b = self.left[piece], self.right[piece]
-        rank = np.where(pick < a, 0, np.where(pick < 3 - b, 1, 2))
-        at = three[np.arange(len(piece)), rank]
+        less, more = np.minimum(u, v), np.maximum(u, v)
+        middle = np.maximum(less, np.minimum(more, w))
+        at = np.where(pick < a, np.minimum(less, w), np.where(pick < 3 - b, middle, np.maximum(more, w)))
         return np.minimum((at * width).astype(np.int64), width - 1)
 
 

@@ -87,7 +87,7 @@ def dialect(
     if not text.strip():
         raise TableError(f"{path.name}:1: is empty; there is no header line. Nothing was read")
     delimiter = delimiter or _delimiter(text, lines)
-    cells = next(_records(iter([text]), delimiter.encode(), lines))
+    cells = next(_records(iter([text]), delimiter.encode(), lines, NAMES + 1))
     names = tuple(cell.decode(errors="replace").strip() for cell in cells)
     _check_header(f"{path.name}:{line}", names, sum(map(len, cells)), encoding)
     return Dialect(delimiter, encoding, names, header=True, lines=lines, line=line)
@@ -110,7 +110,7 @@ def _check_header(where: str, names: tuple[str, ...], size: int, encoding: str) 
 
 def _delimiter(text: bytes, lines: int) -> str:
     """The delimiter that cuts the header line into the most cells."""
-    return max(DELIMITERS, key=lambda d: len(next(_records(iter([text]), d.encode(), lines))))
+    return max(DELIMITERS, key=lambda d: len(next(_records(iter([text]), d.encode(), lines, NAMES + 1))))
 
 
 def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:

@@ -96,7 +96,6 @@ class ParquetFiles:
         self._settled = False
         self._doing = f"reading {paths[0].name}"
         for path in paths:
-            _check_end(path)
             _refuse_bomb(engine, path, f"reading {path.name}")
         found = [_columns(engine, path, f"reading {path.name}") for path in paths]
         self.columns = [column[0] for column in found[0]]
@@ -190,7 +189,7 @@ def _columns(engine: Engine, path: Path, doing: str) -> list[list[Element]]:
     return columns
 
 
-def _check_end(path: Path) -> None:
+def check_end(path: Path) -> None:
     """Refuse a file that does not end as a Parquet file does."""
     size = path.stat().st_size
     with path.open("rb") as file:

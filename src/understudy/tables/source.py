@@ -19,7 +19,7 @@ from understudy.tables.csvfile import ROW_BYTES, Dialect, dialect, tidy
 from understudy.tables.engine import Engine
 from understudy.tables.frame import Stream, check_names, frame
 from understudy.tables.packed import PACKED, weigh
-from understudy.tables.parquetfile import ParquetFiles
+from understudy.tables.parquetfile import ParquetFiles, check_end
 from understudy.tables.physical import reading
 from understudy.tables.stored import PLAINER, Stored, base_type
 
@@ -213,6 +213,8 @@ def _open_files(
 
 
 def _open_parquet(paths: list[Path], about: dict[str, Any]) -> Source:
+    for path in paths:
+        check_end(path)
     engine = Engine()
     engine.seal(paths)
     files = ParquetFiles(paths, engine)

@@ -254,7 +254,8 @@ class Table:
         layers, found = self._index(column)
         # A bin per whole number needs no comparisons; others go through a tree of them.
         bin = WholeGrid(unit=Fraction(1), nearest=False).cuts(found, tuple(edges))
-        query = layers.query(self._rows.relation, [f"{bin} AS bin", "count(*) AS times"])
+        # Counted by the index: a single bin is a constant, and a query that selects no cell carries none to its condition.
+        query = layers.query(self._rows.relation, [f"{bin} AS bin", f"count({found}) AS times"])
         query += f" WHERE {found} >= {edges[0]} AND {found} < {edges[-1]} GROUP BY ALL"
         counts = np.zeros(len(edges) - 1, np.int64)
         for position, times in self._run(query, "counting values"):

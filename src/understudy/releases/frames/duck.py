@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from types import TracebackType
 
 import duckdb
 import numpy as np
@@ -59,9 +60,22 @@ class Session:
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in expressions.items())
         return f"SELECT {columns} FROM {self.open()}"
 
+    def clear(self) -> None:
+        """Let go of the arrays, and take others."""
+        self.connection.unregister("cells")
+        self._arrays, self._words = {}, 0
+
     def close(self) -> None:
-        """Let go of the arrays."""
+        """Let go of everything."""
         self.connection.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 def quoted(name: str) -> str:
