@@ -22,6 +22,7 @@ from understudy.schema import (
     Datetime,
     Integer,
     Outside,
+    Real,
     Schema,
     Undeclared,
     declarations,
@@ -136,6 +137,22 @@ def test_bounds_that_noise_alone_found_beyond_the_calendar_are_its_ends(column, 
     found = _bounded(column, beyond, beyond + 2**40)
     assert found.closed
     assert found.min.year == found.max.year == (9999 if beyond > 0 else 1)
+
+
+@pytest.mark.parametrize(
+    ("column", "ends"),
+    [
+        (Integer(name="x", dtype="TINYINT"), (-128, 127)),
+        (Integer(name="x", dtype="uint8", step=10), (0, 250)),
+        (Real(name="x", dtype="DECIMAL(4,2)", step=Fraction(1, 10)), (Fraction(-999, 10), Fraction(999, 10))),
+    ],
+    ids=lambda part: getattr(part, "dtype", ""),
+)
+def test_bounds_reach_no_further_than_what_the_column_is_stored_as(column, ends):
+    """Noise in one far bin would widen the type that comes back: once in a hundred runs on ten columns."""
+    found = _bounded(column, -(2**50), 2**50)
+    assert (found.min, found.max) == ends
+    assert _bounded(column, 2**50, 2**51).min == ends[1]
 
 
 def test_delta_zero_with_open_categories_is_refused_and_free():

@@ -27,6 +27,7 @@ from understudy.schema import Categorical, Column, Date, Datetime, Integer, Latt
 from understudy.schema.codec import UNIT_BINS
 from understudy.schema.column import LATTICE_LIMIT
 from understudy.schema.fences import fences
+from understudy.schema.storage import reach
 
 VOTE_SHARE = Fraction(1, 4)
 """Part of discovery that the vote on types gets, where one is needed."""
@@ -215,6 +216,10 @@ def _bounded(column: Lattice, low: int, high: int) -> Column:
         high = column.high
         low = min(low, high)
     learned = (*column.learned, "bounds")
+    if isinstance(column, Integer | Real) and (held := reach(column.dtype)) is not None:
+        # What the column is stored as is public: noise that points beyond it would only widen the type that comes back.
+        first, last = math.ceil(held[0] / column.step), math.floor(held[1] / column.step)
+        low, high = (min(max(index, first), last) for index in (low, high))
     if isinstance(column, Integer):
         return replace(column, min=low * column.step, max=high * column.step, learned=learned)
     if isinstance(column, Real):
