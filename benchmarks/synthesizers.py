@@ -5,6 +5,7 @@
     python benchmarks/synthesizers.py --data coded.csv --domain domain.json
     python benchmarks/synthesizers.py --growth rows                processor seconds and memory at 10^4 … 10^7 rows
     python benchmarks/synthesizers.py --growth columns             the same at 10 … 100 columns
+    python benchmarks/synthesizers.py --growth columns --at 60     at 60 columns alone
 
 The table is a CSV of codes 0 … size - 1 with a JSON of the sizes; without one (`--data`, or UNDERSTUDY_ADULT for the folder of
 adult-coded.csv and adult-coded-domain.json) a table of the same shape is made up, with columns that depend on each other along
@@ -202,6 +203,8 @@ def growth(options: argparse.Namespace) -> list[dict[str, object]]:
     """Processor seconds and memory against rows, or against columns, at the first ε."""
     longer, wider = [(10**k, 15) for k in range(4, 8)], [(100_000, columns) for columns in (10, 20, 40, 60, 100)]
     shapes = longer if options.growth == "rows" else wider
+    if options.at:
+        shapes = [(at, 15) if options.growth == "rows" else (100_000, at) for at in options.at]
     print(f"processor seconds (peak MB), ε = {options.epsilon[0]}; a dash where the synthesizer refuses so many cells")
     print(f"{'synthesizer':<16}" + "".join(f"{f'{r:,} × {c}':>20}" for r, c in shapes))
     results = []
@@ -230,6 +233,7 @@ def main() -> int:
     parser.add_argument("--delta", default="1e-9", help="0 for a pure ε")
     parser.add_argument("--neighbours", default="add_remove", choices=("add_remove", "replace"))
     parser.add_argument("--growth", choices=("rows", "columns"), help="cost against rows or columns instead of errors")
+    parser.add_argument("--at", type=int, action="append", help="with --growth: so many alone; may be repeated")
     parser.add_argument("--json", help="also write the JSON to this file")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--shape", type=int, nargs=2, help=argparse.SUPPRESS)

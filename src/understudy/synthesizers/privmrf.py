@@ -35,6 +35,7 @@ from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.aim import LOOSE, noise_power, one_ways, unit_noise
 from understudy.synthesizers.base import (
+    LEFT_OUT,
     About,
     Awareness,
     Curator,
@@ -44,7 +45,7 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.sizes import spelled
+from understudy.synthesizers.sizes import spelled, within
 
 ORDER = 4
 """Columns of the largest candidate."""
@@ -99,7 +100,9 @@ class PrivMRF(Synthesizer):
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
         weights = [math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles]
-        pairs: list[Clique] = [pair for pair in combinations(sizes, 2) if _size(pair, sizes) <= self.cells]
+        pairs, huge = within(schema, combinations(sizes, 2), self.cells)
+        if huge:
+            progress(f"{LEFT_OUT}, more than {self.cells:,} cells: {spelled(huge)}", 0.0)
         if not pairs:
             return found + curator.measure(singles, share=1, weights=weights)
         bought = curator.measure(singles, share=self.singles, weights=weights)
@@ -117,7 +120,7 @@ class PrivMRF(Synthesizer):
         candidates = inside(nodes, sizes, largest=useful)
         beyond = [p for p in scores if scores[p] > 0 and not any(set(p) <= set(node) for node in nodes)]
         if beyond:
-            progress(f"left out, beyond {self.cells:,} cells: {spelled(beyond)}", 0.0)
+            progress(f"{LEFT_OUT}, beyond {self.cells:,} cells: {spelled(beyond)}", 0.0)
         if not candidates:  # nothing is worth its noise: what is left sharpens the columns
             return found + curator.measure(singles, share=curator.left, weights=weights)
         chosen = holding(candidates, scores, sizes, noise=noise)

@@ -79,6 +79,21 @@ def uncounted(curator: Curator, names: Iterable[str]) -> list[Clique]:
     return [(name,) for name in names if (name,) not in counted]
 
 
+def within(schema: Schema, cliques: Iterable[Clique], limit: int) -> tuple[list[Clique], list[Clique]]:
+    """The cliques of at most so many cells, and the others.
+
+    >>> from understudy.schema import Integer
+    >>> schema = Schema(columns=tuple(Integer(name=n, min=0, max=9, nullable=False) for n in "ab"))
+    >>> within(schema, [("a",), ("a", "b")], 50)
+    ([('a',)], [('a', 'b')])
+    """
+    listed = list(cliques)
+    fits = [cells(schema, clique) <= limit for clique in listed]
+    return [c for c, fit in zip(listed, fits, strict=True) if fit], [
+        c for c, fit in zip(listed, fits, strict=True) if not fit
+    ]
+
+
 class Growth:
     """A junction tree that grows clique by clique, and what one more clique would cost.
 
