@@ -135,3 +135,24 @@ def test_without_a_terminal_nothing_is_shown() -> None:
     screen.stage("writing", "1 row")
     screen.line("words")
     assert not screen.watched
+
+
+def test_it_is_told_what_went_to_other_and_long_lists_are_cut(tmp_path: Path, monkeypatch) -> None:
+    """Twelve columns of words, of which each has a tenth of rare ones."""
+    monkeypatch.chdir(tmp_path)
+    names = [f"c{i}" for i in range(12)]
+    cells = ["common" if i % 10 else f"rare{i}" for i in range(6000)]
+    Path("words.csv").write_text("\n".join([",".join(names), *(",".join([cell] * 12) for cell in cells)]) + "\n")
+    screen, console = recorded()
+    assert (
+        run(
+            ["synthesize", "words.csv", "--epsilon", "2", "-o", "out.csv", "--synthesizer", "independent"],
+            screen=screen,
+        )
+        == 0
+    )
+    text = " ".join(console.export_text().split())
+    told = re.search(r'Too rare to be shown, so "other" or what the schema makes of it: c0 \(about (\d+) rows\)', text)
+    assert abs(int(told[1]) - 600) < 300
+    assert "the type of c0, c1, c2, c3, c4, c5, c6, c7 and 4 more" in text
+    assert "rare1" not in text

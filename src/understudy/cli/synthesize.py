@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,9 @@ DISCOVERY = frozenset({"types", "values", "bounds", "bins"})
 
 SELECTION = frozenset({"choice", "errors"})
 """Steps that paid for deciding what to measure."""
+
+MANY = 8
+"""Columns that a line on the terminal names at most."""
 
 
 @click.command(short_help="A private stand-in for a table.")
@@ -183,6 +187,7 @@ def facts(made: Release, *, book: Path, output: Path, release: Path | None, rows
         "stages": [{"stage": name, "what": what, "share": share} for name, what, share in stages(made)],
         "run": made.statement.run or None,
         "ledger": _account(book) if made.statement.run else None,
+        "other": rare(made),
         "warnings": list(warnings(made)),
     }
 
@@ -257,6 +262,7 @@ def _learned(made: Release) -> str:
         ("type", "type", "types"),
         ("values", "list of values", "lists of values"),
         ("bounds", "pair of bounds", "pairs of bounds"),
+        ("missing codes", "set of missing codes", "sets of missing codes"),
         ("bins", "set of bins", "sets of bins"),
     )
     parts = [amount(kinds.count(kind), one, many) for kind, one, many in nouns if kind in kinds]
@@ -270,13 +276,39 @@ def _summary(made: Release) -> list[str]:
     if promise.public:
         lines.append(f"Public by your declaration: {'; '.join(promise.public)}.")
     if promise.learned:
-        lines.append(f"Learned from the rows and paid for: {'; '.join(promise.learned)}.")
+        lines.append(f"Learned from the rows and paid for: {'; '.join(_shortened(line) for line in promise.learned)}.")
     if promise.invariants:
         lines.append(f"Not protected, because it holds exactly: {'; '.join(promise.invariants)}.")
     clipped = [name for name in made.schema if "bounds" in made.schema[name].learned]
     if clipped:
-        lines.append(f"Clipped to the bounds that were learned: {', '.join(clipped)}.")
+        lines.append(f"Clipped to the bounds that were learned: {_few(clipped)}.")
+    folded = [f"{name} (about {amount(rows, 'row')})" for name, rows in rare(made).items()]
+    if folded:
+        lines.append(f'Too rare to be shown, so "other" or what the schema makes of it: {_few(folded)}.')
     return lines
+
+
+def rare(made: Release) -> dict[str, int]:
+    """How many rows of each column with learned values are of none that is shown, by the release's own counts."""
+    found = {}
+    for name in made.schema if made.model is not None else ():
+        place = made.schema.codecs[name].other
+        if place is not None and "values" in made.schema[name].learned:
+            assert made.model is not None
+            found[name] = round(float(made.model.marginal((name,))[place]))
+    return {name: rows for name, rows in found.items() if rows > 0}
+
+
+def _shortened(line: str) -> str:
+    """A line about columns with the first few of many; the release names them all."""
+    what, of, names = line.partition(" of ")
+    listed_names = names.split(", ")
+    return f"{what}{of}{_few(listed_names)}" if len(listed_names) > MANY else line
+
+
+def _few(names: Sequence[str]) -> str:
+    """Names, the first few of many."""
+    return ", ".join(names) if len(names) <= MANY else f"{', '.join(names[:MANY])} and {len(names) - MANY} more"
 
 
 def _account(book: Path) -> dict[str, object]:
