@@ -81,8 +81,8 @@ def noisy(puzzle: Puzzle, truth: Table, epsilon: Fraction) -> Puzzle:
     """What an attacker knows when counts and sums carry noise of the curator's own sampler.
 
     ε is shared by all published counts and sums. One person moves a count by 1 and a sum by at most the largest value. The attacker
-    believes each number up to the half-width that holds it with probability 1 - 10⁻⁴, so the truth is among the tables but for one time
-    in a thousand. Medians are left out: a private median rules no table out.
+    believes each number up to the half-width that holds it with probability 1 - 10⁻⁹, so the truth is among the tables but for one time
+    in fifty million. Medians are left out: a private median rules no table out.
     """
     asked = [s for s in puzzle.statements if s.mean is not None]
     share = epsilon / (2 * len(asked))
@@ -100,7 +100,7 @@ def noisy(puzzle: Puzzle, truth: Table, epsilon: Fraction) -> Puzzle:
 def _published(exact: int, scale: Fraction) -> Range:
     """A noisy number, and the range of true ones that an attacker then believes in."""
     value = exact + int(draw(Law.DISCRETE_LAPLACE, scale, (1,))[0])
-    width = half_width(Law.DISCRETE_LAPLACE, scale, 1 - 1e-4)
+    width = half_width(Law.DISCRETE_LAPLACE, scale, 1 - 1e-9)
     return Fraction(value - width), Fraction(value + width)
 
 
