@@ -62,9 +62,10 @@ class Source:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def error(self, line: int | None, problem: str) -> SchemaError:
-        """One line: file, line, problem."""
-        where = f"{self.name}: " if line is None else f"{self.name}:{line}: "
+    def error(self, line: int | None, problem: str, column: int | None = None) -> SchemaError:
+        """One line: file, line and, where the text itself is broken, how far into it; problem."""
+        place = "".join(f":{number}" for number in (line, column) if number is not None)
+        where = f"{self.name}{place}: "
         shown = (
             problem if len(problem) <= LINE_LIMIT else f"{problem[: LINE_LIMIT // 2]} … {problem[-LINE_LIMIT // 2 :]}"
         )
@@ -80,7 +81,8 @@ def from_yaml(text: str, source: Source) -> Node:
         root = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise source.error(None if mark is None else mark.line + 1, f"not valid YAML: {error.problem}") from None
+        line, column = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
+        raise source.error(line, f"not valid YAML: {error.problem}", column) from None
     except (yaml.YAMLError, RecursionError, ValueError):
         raise source.error(None, "not valid YAML: it holds a character that YAML does not allow") from None
     if root is None:

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from understudy.errors import SchemaError
+from understudy.schema.formats.jsontree import from_json
 from understudy.schema.tree import SIZE_LIMIT, Node, Source, from_plain, from_yaml
 
 _PLAIN_DEPTH = 20
@@ -39,25 +40,11 @@ def parse_tree(text: str, source: Source) -> Node:
     """The tree of a text. Numbers stay as they are written, so that 0.10 is one tenth."""
     if text.lstrip()[:1] in ("{", "["):
         try:
-            plain = json.loads(
-                text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=lambda p: _once(p, source)
-            )
-            return from_plain(plain, source)
+            return from_json(text, source)
         except json.JSONDecodeError as error:
             if Path(source.name).suffix.lower() == ".json":
-                raise source.error(error.lineno, f"not valid JSON: {error.msg}") from None
-        except (RecursionError, ValueError):
-            raise source.error(None, "nested too deep for a schema") from None
+                raise source.error(error.lineno, f"not valid JSON: {error.msg}", error.colno) from None
     return from_yaml(text, source)
-
-
-def _once(pairs: list[tuple[str, Any]], source: Source) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise source.error(None, f"`{twice}` stands twice in one place. Keep one of them")
-    return found
 
 
 def plain_tree(document: object, source: Source) -> Node:
