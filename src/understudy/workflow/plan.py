@@ -20,7 +20,7 @@ from understudy.accounting.preview import deviation
 from understudy.curator.discovery import MOST_ALONE, uncut
 from understudy.curator.rehearsal import ASSUMED_RANGE, ASSUMED_VALUES, rehearse
 from understudy.errors import Refused
-from understudy.measurements import Clique, Measurements
+from understudy.measurements import AxisMap, Clique, Measurement, Measurements
 from understudy.schema import Categorical, Column, Schema, Undeclared, load_schema
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.wishes import check_wishes, wishes
@@ -36,7 +36,10 @@ LEARNING = frozenset({"types", "values", "bounds", "bins"})
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """One marginal a run would measure: its cells, the standard deviation of the noise on each, and its share of the run."""
+    """One marginal a run would measure: its cells, the standard deviation of the noise on each, and its share of the run.
+
+    One that is looked at several times stands here once, with the noise that is left when all looks are taken together.
+    """
 
     clique: Clique
     cells: int
@@ -120,12 +123,13 @@ def plan(
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     currency: Currency | str | None = None,
     workload: str | Sequence[str] = (),
+    outlook: bool = True,
     progress: Progress = silent,
 ) -> Plan:
     """What `synthesize` with the same arguments would ask and pay; no data touched, nothing spent.
 
     With `rows`, the run is rehearsed on as many imagined rows: what it would choose to measure, how long it would take here, how much
-    memory, and how far off it was. A real table will differ; its noise will not.
+    memory, and how far off it was; without `outlook` only the first of these. A real table will differ; its noise will not.
 
     >>> from understudy.schema import Boolean
     >>> plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000).marginals[0].cells
@@ -150,16 +154,9 @@ def plan(
     charged: dict[str, Fraction] = {}
     for asked, cost in custody.charges:
         charged[asked] = charged.get(asked, Fraction(0)) + cost.amount / filter.total
-    marginals = tuple(
-        Asked(
-            clique=m.clique,
-            cells=prod(m.values.shape),
-            deviation=deviation(m.law, m.scale),
-            share=m.cost.amount / filter.total,
-        )
-        for m in measured
-    )
-    made = forecast(custody.schema, method, measured, rows=known_rows, measuring=took)[0] if known_rows else None
+    made = None
+    if known_rows and outlook:
+        made = forecast(custody.schema, method, measured, rows=known_rows, measuring=took)[0]
     return Plan(
         synthesizer=method.name,
         budget=budget,
@@ -167,7 +164,7 @@ def plan(
         amount=filter.total,
         discovery=sum((share for asked, share in charged.items() if asked in LEARNING), Fraction(0)),
         stages=tuple(charged.items()),
-        marginals=marginals,
+        marginals=_asked(measured, filter.total),
         assumed=tuple(
             f"{c.name}: {_assumption(c)}" for c in map(described.__getitem__, described) if not c.closed or uncut(c)
         ),
@@ -199,7 +196,7 @@ def epsilon_for(
     if not 0 < accuracy < 1:
         raise Refused("An accuracy is a share of the rows between 0 and 1, such as 0.02. Nothing was spent")
 
-    def at(exponent: int) -> Plan:
+    def at(exponent: int, outlook: bool = False) -> Plan:
         step = Fraction(_STEPS[exponent % len(_STEPS)], 10) * Fraction(10) ** (exponent // len(_STEPS))
         return plan(
             schema,
@@ -210,13 +207,14 @@ def epsilon_for(
             neighbours=neighbours,
             currency=currency,
             workload=workload,
+            outlook=outlook,
         )
 
     low, high = -3 * len(_STEPS), 2 * len(_STEPS)
-    best = at(high)
-    if best.noise is not None and best.noise > accuracy:
+    most = at(high)
+    if most.noise is not None and most.noise > accuracy:
         raise Refused(
-            f"Not even ε = {float(best.budget.epsilon):g} brings noise below {accuracy:g} with {rows:,} rows. Release fewer columns, or ask"
+            f"Not even ε = {float(most.budget.epsilon):g} brings noise below {accuracy:g} with {rows:,} rows. Release fewer columns, or ask"
             " for less. Nothing was spent"
         )
     while high - low > 1:
@@ -225,8 +223,34 @@ def epsilon_for(
         if found.noise is not None and found.noise > accuracy:
             low = middle
         else:
-            high, best = middle, found
-    return best
+            high = middle
+    # What a rehearsal chooses depends on its noise, so the one with the outlook may need a little more.
+    found = at(high, outlook=True)
+    while found.noise is not None and found.noise > accuracy:
+        high += 1
+        found = at(high, outlook=True)
+    return found
+
+
+def _asked(measured: Measurements, total: Fraction) -> tuple[Asked, ...]:
+    """Every marginal once; what several looks at it say together is as exact as their precisions add up to."""
+    looks: dict[tuple[Clique, tuple[AxisMap, ...]], list[Measurement]] = {}
+    for m in measured:
+        looks.setdefault((m.clique, m.maps), []).append(m)
+    return tuple(
+        Asked(
+            clique=clique,
+            cells=prod(m.values.shape),
+            deviation=1 / math.sqrt(sum(deviation(m.law, m.scale) ** -2 for m in some)) if _noisy(some) else 0.0,
+            share=sum((m.cost.amount for m in some), Fraction(0)) / total,
+        )
+        for (clique, _), some in looks.items()
+        for m in some[:1]
+    )
+
+
+def _noisy(looks: Sequence[Measurement]) -> bool:
+    return all(deviation(m.law, m.scale) > 0 for m in looks)
 
 
 def _assumption(column: Column) -> str:
