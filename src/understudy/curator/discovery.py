@@ -39,9 +39,9 @@ OPEN_SHARE, LEAST_OPEN = Fraction(2, 5), Fraction(1, 20)
 """Part of a run that finds types, values and bounds, if every column leaves them open: a value that was clipped or not found is off in
 every table it is part of. A column's own part does not grow where fewer do; for a single one of many it is the least."""
 
-CUT_SHARE = Fraction(1, 5)
-"""Part of a run that finds the bins of its columns and counts them, if every column needs bins; a column's own part does not grow where
-fewer do."""
+CUT_SHARE, CUT_TWICE = Fraction(1, 5), 2
+"""Part of a run that finds the bins of its columns and counts them, if half of the columns need bins or more. Where fewer do, a column's
+own part does not grow. How well a number's bins fit bounds how well anything about it is known, so they get more than an even share."""
 
 DESCENT_SHARE = Fraction(1, 3)
 """Part of a column's share that finds its bins; the rest counts them."""
@@ -75,7 +75,7 @@ def shares(schema: Schema) -> tuple[Fraction, Fraction]:
     """The parts of a run that discovery takes at most: for what is open, and for bins.
 
     >>> shares(Schema(columns=(Integer(name="income", min=0, max=10**6), Integer(name="age", min=0, max=9))))
-    (Fraction(0, 1), Fraction(1, 10))
+    (Fraction(0, 1), Fraction(1, 5))
     """
     if not len(schema):
         return Fraction(0), Fraction(0)
@@ -83,7 +83,7 @@ def shares(schema: Schema) -> tuple[Fraction, Fraction]:
     needy = sum(uncut(schema[name]) or isinstance(schema[name], Undeclared) for name in schema)
     unknown = len(open_columns(schema))
     for_open = max(OPEN_SHARE * unknown / len(schema), LEAST_OPEN) if unknown else Fraction(0)
-    return for_open, CUT_SHARE * needy / len(schema)
+    return for_open, min(CUT_SHARE, CUT_TWICE * CUT_SHARE * needy / len(schema))
 
 
 def needs_delta(schema: Schema) -> bool:
@@ -99,9 +99,9 @@ def close(
     for_open, for_bins = shares(schema)
     if not for_open + for_bins:
         return schema, known, table
-    for_bins *= amount / (for_open + for_bins)
+    whole = amount / (for_open + for_bins)
+    for_bins *= whole
     amount -= for_bins
-    needy = sum(uncut(schema[name]) or isinstance(schema[name], Undeclared) for name in schema)
     if needs_delta(schema) and delta <= 0:
         name = next(c.name for c in open_columns(schema) if isinstance(c, Categorical | Undeclared))
         remedy = "Declare them in the schema, or allow a small δ such as 1e-9"
@@ -140,10 +140,10 @@ def close(
         assert isinstance(column, Lattice)
         found = bounds(replace(room, table=table), column.name, amount=part)
         schema = schema.with_column(_bounded(column, *found))
-    if needy:
-        schema, counted = _cut(
-            replace(room, table=table.described(schema)), schema, part=for_bins / needy, progress=progress
-        )
+    needy = sum(uncut(schema[name]) for name in schema)
+    if needy:  # of the columns that had no type, few may
+        part = min(for_bins / needy, CUT_TWICE * CUT_SHARE * whole / len(schema))
+        schema, counted = _cut(replace(room, table=table.described(schema)), schema, part=part, progress=progress)
         known = known + counted
     progress("schema", 1.0)
     return schema, known, table.described(schema)

@@ -144,6 +144,15 @@ class Categorical(Column):
             if len(groups) != len(self.values):
                 raise SchemaError(f'column "{self.name}": level "{level}" needs one group per value')
 
+    def members(self, level: str, group: str) -> tuple[str, ...]:
+        """The values of one group of a level.
+
+        >>> Categorical(name="code", values=("A00", "A01", "B00"), levels={"chapter": ("A", "A", "B")}).members("chapter", "A")
+        ('A00', 'A01')
+        """
+        groups = self.levels.get(level, ())
+        return tuple(value for value, of in zip(self.values or (), groups, strict=False) if of == group)
+
     def _check_unfold(self) -> None:
         if not self.unfold:
             return
