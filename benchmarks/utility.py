@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from understudy.schema import Boolean, Categorical, Column, Integer, Real, Schema
+from understudy.schema import Boolean, Categorical, Column, Integer, Real, Schema, parse_predicate
 from understudy.tables import Table, open_table
 from understudy.utility import assess
 
@@ -38,7 +38,8 @@ def schema_of(columns: int) -> Schema:
             Boolean(name=name),
         )
         made.append(kinds[i % 5])
-    return Schema(columns=tuple(made))
+    rule = (parse_predicate("c0 < 10 and c1 > 90000"),) if columns > 1 else ()
+    return Schema(columns=tuple(made), impossible=rule)
 
 
 def table_of(schema: Schema, rows: int, seed: int) -> Table:

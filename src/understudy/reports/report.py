@@ -33,11 +33,8 @@ FORMAT, VERSION = "understudy report", 1
 WORST = 12
 """Tables in the list of the worst."""
 
-UNFOLDED = frozenset(
-    {"tasks", "scoreboard", "match_risk", "attribute_inference", "singling_out", "linkability", "violations"}
-)
-"""Findings whose parts a page lists one by one; estimates do too."""
-
+PARTS = 40
+"""Parts of a finding that a page lists, the farthest from good first; the twin has all."""
 
 RISKS = ("match_risk", "uniqueness")
 """What stands for risk in the picture of risk against utility, in this order."""
@@ -153,11 +150,12 @@ class Report:
             pairs=_pair_figures(self.utility, [c.name for c in self.columns]),
             worst=_worst(self.utility),
             assessments=self.assessments,
-            unfolded=UNFOLDED | {f.name for a in self.assessments for f in a if f.name.startswith("estimates")},
+            most=PARTS,
             trade=trade_figure(self.trade),
             missing=self.not_computed,
             contents=self._contents(),
             bar=_bar,
+            told=_told,
             number=_number,
             version=version("understudy"),
         )
@@ -302,9 +300,18 @@ def _bar(finding: Finding) -> str:
     return "" if finding.value is None else scale_bar(finding.value, finding.best, finding.worst, finding.baseline)
 
 
+def _told(finding: Finding) -> str:
+    """Its further numbers on one line, but for those that stand in its row already."""
+    shown = {"low", "high", "control"}
+    facts = [(k, v) for k, v in finding.facts.items() if isinstance(v, str | int | float) and k not in shown]
+    return "; ".join(f"{name.replace('_', ' ')}: {_number(value)}" for name, value in facts)
+
+
 def _number(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int | float):
+        return "" if value is None else str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 

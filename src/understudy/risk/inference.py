@@ -96,7 +96,7 @@ def disclosive(
         "Secrets that a class of synthetic rows tells for certain (DiSCO)",
         parts,
         found,
-        "(members − control)/(1 − control). “in_the_original”: how often the real table itself would tell.",
+        "(members − control)/(1 − control). “in the original”: how often the real table itself would tell.",
     )
 
 

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from understudy.accounting.budget import Budget
 from understudy.errors import Refused, UnderstudyError
-from understudy.schema import dump_schema, parse_schema, schema_from_dict, schema_to_dict
+from understudy.schema import Schema, dump_schema, parse_schema, schema_from_dict, schema_to_dict
 from understudy.studio.asking import aside, body_of, check_size, chunks_of, object_of, whole_of
 from understudy.studio.graph import links, network
 from understudy.studio.guard import Door, Guard
@@ -77,7 +77,8 @@ class Studio:
 
     async def home(self, request: Request) -> Response:
         """The tables of the workspace, and a place to bring one."""
-        return self._page(request, "home.html", tables=self.workspace.tables(), runs=self.jobs.all())
+        tables = await aside(self.workspace.accounts)
+        return self._page(request, "home.html", tables=tables, runs=self.jobs.all())
 
     async def upload(self, request: Request) -> Response:
         """Keep a table that the browser sends."""
@@ -125,6 +126,7 @@ class Studio:
             synthesizers=about,
             default=DEFAULT_SYNTHESIZER,
             columns=list(schema),
+            modes=_modes(schema),
             others=[other for other in self.workspace.tables() if other != name],
         )
 
@@ -185,9 +187,10 @@ class Studio:
         name, epsilon = str(body.get("table", "")), str(body.get("epsilon", ""))
         delta = str(body["delta"]) if body.get("delta") else None
         budget = Budget.of(epsilon, delta)
-        chosen = (
-            list(dict.fromkeys(MODES)) if body.get("modes") else [str(body.get("synthesizer", DEFAULT_SYNTHESIZER))]
-        )
+        if body.get("modes"):
+            chosen = _modes(await aside(lambda: self.workspace.schema(name)))
+        else:
+            chosen = [str(body.get("synthesizer", DEFAULT_SYNTHESIZER))]
         methods = [make(mode) for mode in chosen]
         asked = sum(method.reads_rows for method in methods)
         account = await aside(lambda: self.workspace.account(name))
@@ -313,6 +316,16 @@ class Studio:
         account = self.workspace.account(str(table)) if table is not None else None
         page = _templates().get_template(template)
         return HTMLResponse(page.render(change=request.state.visit.change, account=account, **values))
+
+
+def _modes(schema: Schema) -> list[str]:
+    """The modes that can be run; what reads no rows needs every domain declared.
+
+    >>> from understudy.schema import Boolean
+    >>> _modes(Schema(columns=(Boolean(name="smoker"),)))[0]
+    'random'
+    """
+    return [mode for mode in dict.fromkeys(MODES) if schema.closed or SYNTHESIZERS[mode].reads_rows]
 
 
 def _told(endpoint: Endpoint) -> Endpoint:

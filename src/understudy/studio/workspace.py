@@ -18,7 +18,7 @@ from pathlib import Path
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
-from understudy.errors import Refused
+from understudy.errors import Refused, UnderstudyError
 from understudy.schema import Schema, dump_schema, load_schema, parse_schema
 from understudy.workflow.describe import describe
 from understudy.workflow.run import unit_words
@@ -136,6 +136,16 @@ class Workspace:
         with Ledger.open(where) as book:
             spent, cap = book.totals(), book.cap
         return Account(exists=True, epsilon=float(spent.epsilon), delta=float(spent.delta), cap=cap)
+
+    def accounts(self) -> list[tuple[str, Account | None]]:
+        """Every table with its account; None where the ledger cannot be read."""
+        found: list[tuple[str, Account | None]] = []
+        for name in self.tables():
+            try:
+                found.append((name, self.account(name)))
+            except UnderstudyError:
+                found.append((name, None))
+        return found
 
     def open_account(self, name: str, budget: Budget) -> None:
         """Set what may be spent on a table in all; refused once there is an account, for a cap that can be raised is none."""

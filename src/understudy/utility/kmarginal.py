@@ -56,7 +56,7 @@ def kmarginal(real: Counted, synthetic: Counted, schema: Schema, *, rng: np.rand
         better=Better.HIGHER,
         best=float(TOP),
         worst=0.0,
-        note="1000 is the original itself. A plain sample of the real rows scores as well at the share named “equivalent_share”.",
+        note="1000 is the original itself. A plain sample of the real rows scores as well at the share named “equivalent share”.",
         parts=parts,
         facts={"pairs": len(found), "equivalent_share": share},
     )
