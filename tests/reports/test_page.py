@@ -1,0 +1,142 @@
+"""The report in a real browser: on a phone, on paper, with the keyboard alone, and with a hundred columns."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+import understudy as us
+from understudy.reports.evaluate import evaluate
+from understudy.schema import Categorical, Integer, Schema
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+PATIENCE = 120_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert chromium, "the tests need a browser: apt-get install chromium"
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A report about a hundred columns, one of them with a long name."""
+    folder: Path = tmp_path_factory.mktemp("page")
+    rng = np.random.default_rng(0)
+    names = [f"c{i}" for i in range(98)]
+    schema = Schema(
+        columns=(
+            *(Integer(name=name, min=0, max=9, nullable=False) for name in names),
+            Categorical(name="a_name_without_a_single_space_" * 4, values=("x", "y"), nullable=False),
+            Categorical(name="town", values=("a town with a rather long name", "b"), nullable=False),
+        )
+    )
+    frame = pl.DataFrame(
+        {name: rng.integers(0, 10, 200) for name in names}
+        | {
+            schema.columns[98].name: rng.choice(["x", "y"], 200),
+            "town": rng.choice(["a town with a rather long name", "b"], 200),
+        }
+    )
+    release = us.synthesize(frame, schema, epsilon=1, synthesizer="independent", ledger=folder / "l")
+    report = evaluate(frame, release.sample(kind="polars", seed=1), release=release)
+    report.save(folder / "report.html")
+    assert (folder / "report.html").stat().st_size < 5_000_000
+    return (folder / "report.html").as_uri()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, offline=True)
+    context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    opened = context.new_page()
+    troubles: list[str] = []
+    opened.on("pageerror", lambda error: troubles.append(str(error)))
+    opened.on("console", lambda m: troubles.append(m.text) if m.type == "error" else None)
+    opened.on("request", lambda r: troubles.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
+    opened.goto(address)
+    yield opened
+    context.close()
+    assert troubles == []
+
+
+def test_a_hundred_columns_are_found_by_their_names(page: Page) -> None:
+    cards = page.locator("#column-list > li:visible")
+    expect(cards).to_have_count(100)
+    page.fill("input[data-filters=column-list]", "TOW")
+    expect(cards).to_have_count(1)
+    expect(page.locator("#column-list-count")).to_have_text("1 shown")
+    page.fill("input[data-filters=column-list]", "")
+    expect(cards).to_have_count(100)
+    page.fill("input[data-filters=card-rows]", "c97")
+    assert page.locator("#card-rows tbody tr:visible").count() < page.locator("#card-rows tbody tr").count()
+
+
+def test_the_keyboard_reaches_everything(page: Page) -> None:
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0, "it shows once it is reached"
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#main")
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.tagName"))
+        if {"INPUT", "SUMMARY"} <= reached:
+            break
+    assert {"INPUT", "SUMMARY"} <= reached
+    summary = page.locator("summary").first
+    summary.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details").first.get_attribute("open") is not None
+    shown = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert shown != "none", "whoever has no mouse sees where they are"
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_a_phone_needs_not_scroll_sideways(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_paper_leaves_out_what_only_a_screen_can_do(page: Page) -> None:
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible()
+    assert not page.locator("p.filter").first.is_visible()
+    expect(page.locator("h1")).to_be_visible()
+    assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_every_picture_says_what_it_is(page: Page) -> None:
+    unnamed = """[...document.querySelectorAll('svg')].filter(
+        (s) => s.getAttribute('role') !== 'img' || !(s.querySelector('title') || s.getAttribute('aria-label'))
+    ).length"""
+    assert page.evaluate(unnamed) == 0
+    assert page.evaluate("document.documentElement.lang") == "en"
+    headings = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map((h) => Number(h.tagName[1]))")
+    assert headings[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(headings)), "no level is skipped"
+
+
+def test_labels_under_a_chart_stay_inside_and_apart(page: Page) -> None:
+    beyond = """[...document.querySelectorAll('#column-list svg')].flatMap((s) => {
+        const box = s.getBoundingClientRect();
+        const words = [...s.querySelectorAll('text[text-anchor=middle]')].map((t) => t.getBoundingClientRect());
+        const outside = words.filter((w) => w.left < box.left - 1 || w.right > box.right + 1).length;
+        const over = words.filter((w, i) => i && w.left < words[i - 1].right - 1).length;
+        return outside + over ? [outside + over] : [];
+    }).length"""
+    assert page.evaluate(beyond) == 0
