@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from curator.rooms import neighbouring, no_noise, room_of
+from privacy.world import Remembered
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.bounds import FALSE_ALARM, MAGNITUDES, NOWHERE, bounds
@@ -52,12 +55,13 @@ def test_a_thin_end_beside_what_stands_out_is_not_clipped():
     """Ages of which the young are few: no bin of theirs stands out alone, but clipped they would all be fifteen."""
     rng = np.random.default_rng(6)
     ages = [int(a) for a in np.concatenate([rng.integers(0, 16, 1200), rng.integers(16, 90, 6000)])]
-    clipped = []
-    for _ in range(20):
-        room = room_of([{"x": a} for a in ages], OPEN)
+    table, clipped = Remembered(room_of([{"x": a} for a in ages], OPEN).table), []
+    for _ in range(40):
+        room = replace(room_of([], OPEN), table=table)
         low, high = bounds(room, "x", amount=room.till.left / 100)
         clipped.append(np.mean([a < low or a > high for a in ages]))
-    assert np.mean(clipped) < 0.06
+    # A run clips 4.6 % ± 2.1 %, and would clip 10.0 % ± 3.3 % if bins beside did not count: the mean of forty is six deviations from both.
+    assert np.mean(clipped) < 0.068
 
 
 @pytest.mark.parametrize("values", [[], [7], [None] * 50])
