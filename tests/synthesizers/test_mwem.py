@@ -37,7 +37,8 @@ is has a test of its own."""
 @pytest.mark.parametrize("setting", ["figure", "mean"])
 def test_a_mean_leaves_out_the_last_answer_and_no_other(setting, open_curator):
     schema, rows = check.mixed_table(150)
-    found = check.run(SETTINGS[setting], open_curator, schema, rows)
+    # With hardly any noise: weights that follow noise alone come to rest in a single cell, where no further answer moves them.
+    found = check.run(SETTINGS[setting], open_curator, schema, rows, epsilon=Fraction(100))
     assert 0 < check.unused(SETTINGS[setting], found) <= Fraction(1, SETTINGS[setting].rounds)
 
 
