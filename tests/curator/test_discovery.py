@@ -275,3 +275,27 @@ def test_nothing_is_told_where_nothing_stands_out():
         room = room_of(INCOMES, Schema(columns=(column,)), noise=no_noise)
         closed, *_ = close(room, Schema(columns=(column,)), amount=room.till.left, delta=Fraction(0), progress=silent)
         assert closed["income"].note == ""
+
+
+def test_bins_get_twice_an_even_share_and_a_fifth_of_the_run_at_most():
+    def for_bins(long, short):
+        columns = (
+            *(Integer(name=f"l{i}", min=0, max=10**6) for i in range(long)),
+            *(Boolean(name=f"s{i}") for i in range(short)),
+        )
+        return shares(Schema(columns=columns))[1]
+
+    assert for_bins(1, 9) == Fraction(2, 50)
+    assert for_bins(5, 5) == for_bins(10, 0) == Fraction(1, 5)
+    assert for_bins(0, 3) == 0
+
+
+def test_a_column_without_a_type_that_turns_out_to_need_no_bins_leaves_its_part():
+    """Of four columns one needs bins: it has twice an even share, and the rest of the fifth is not spent."""
+    schema = Schema(columns=tuple(Undeclared(name=n) for n in ("age", "place", "born", "smoker")))
+    rows = [{**row, "age": str(i % 9), "born": str(i * 7919 % 100_003)} for i, row in enumerate(ROWS)]
+    room = room_of(rows, schema, epsilon=4)
+    before = room.till.left
+    closed, *_ = close(room, schema, amount=before * sum(shares(schema)), delta=room.till.left_delta, progress=silent)
+    assert [name for name in closed if "bins" in closed[name].learned] == ["born"]
+    assert Fraction(45, 100) * before < before - room.till.left <= Fraction(1, 2) * before
