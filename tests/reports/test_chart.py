@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -67,3 +68,19 @@ def test_wide_tables_stay_small() -> None:
     names = [f"column {i}" for i in range(100)]
     pairs = {(a, b): 0.1 for i, a in enumerate(names) for b in names[:i]}
     assert len(matrix(names, pairs, title="t")) < 1_000_000
+
+
+def test_names_of_neighbouring_points_do_not_cover_each_other() -> None:
+    drawn = scatter(
+        [("a", 0.1, 0.25), ("b", 0.1, 0.26), ("c", 0.11, 0.255), ("far", 0.9, 0.25)], x="x", y="y", title="t"
+    )
+    lines = {name: float(y) for y, name in re.findall(r'y="([\d.]+)" font-size="12">(\w+)<', drawn)}
+    near = sorted(lines[name] for name in "abc")
+    assert all(below - above >= 12 for above, below in pairwise(near))
+
+
+def test_the_dot_of_a_scale_stays_inside() -> None:
+    for value in (-1.0, 0.0, 1.0, 2.0):
+        place = re.search(r'cx="([\d.]+)"', scale_bar(value, 1.0, 0.0, None))
+        assert place is not None
+        assert 5 <= float(place[1]) <= 115

@@ -146,12 +146,16 @@ def scatter(points: Sequence[tuple[str, float, float]], *, x: str, y: str, title
             f'<text x="{left + wide * share:.0f}" y="{top + high + 16}" font-size="10" text-anchor="middle">{far_x * share:.3g}</text>'
             f'<text x="{left - 6}" y="{top + high * (1 - share) + 4:.0f}" font-size="10" text-anchor="end">{far_y * share:.3g}</text>'
         )
-    for name, here, there in points:
+    written: list[tuple[float, float]] = []
+    for name, here, there in sorted(points, key=lambda p: -p[2]):
         px, py = left + wide * here / far_x, top + high * (1 - there / far_y)
+        # A name goes below one that stands where it would.
+        line = max([py, *(y + 13 for x, y in written if abs(x - px) < 120 and abs(y - py) < 13)])
+        written.append((px, line))
         said = safe(f"{name}: {here:.4g}, {there:.4g}")
         parts.append(
             f'<circle cx="{px:.1f}" cy="{py:.1f}" r="6" fill="{SYNTHETIC}"><title>{said}</title></circle>'
-            f'<text x="{px + 10:.1f}" y="{py + 4:.1f}" font-size="12">{_cut(name, 24)}</text>'
+            f'<text x="{px + 10:.1f}" y="{line + 4:.1f}" font-size="12">{_cut(name, 24)}</text>'
         )
     return _svg(left + wide + 150, top + high + 44, title, parts)
 
@@ -166,11 +170,11 @@ def scale_bar(value: float, best: float | None, worst: float | None, baseline: f
         return ""
     at = min(max((value - worst) / (best - worst), 0.0), 1.0)
     parts = [
-        f'<line x1="2" y1="8" x2="118" y2="8" stroke="{FAINT}" stroke-width="6"/>',
-        f'<circle cx="{2 + 116 * at:.1f}" cy="8" r="5" fill="{SYNTHETIC}"/>',
+        f'<line x1="6" y1="8" x2="114" y2="8" stroke="{FAINT}" stroke-width="6"/>',
+        f'<circle cx="{6 + 108 * at:.1f}" cy="8" r="5" fill="{SYNTHETIC}"/>',
     ]
     if baseline is not None:
-        tick = 2 + 116 * min(max((baseline - worst) / (best - worst), 0.0), 1.0)
+        tick = 6 + 108 * min(max((baseline - worst) / (best - worst), 0.0), 1.0)
         parts.append(f'<line x1="{tick:.1f}" y1="2" x2="{tick:.1f}" y2="14" stroke="{INK}"/>')
     return _svg(120, 16, f"{value:.4g}, worst {worst:g}, best {best:g}", parts)
 

@@ -36,9 +36,6 @@ WORST = 12
 PARTS = 40
 """Parts of a finding that a page lists, the farthest from good first; the twin has all."""
 
-RISKS = ("match_risk", "uniqueness")
-"""What stands for risk in the picture of risk against utility, in this order."""
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sight:
@@ -269,7 +266,12 @@ def _worst(utility: Assessment | None) -> list[Part]:
 def trade_figure(points: Sequence[tuple[str, float, float]]) -> str:
     """Risk against utility, one point for each release; nothing where there is none."""
     return (
-        scatter(points, x="error: share of rows in a wrong cell, pairs", y="risk", title="risk against utility")
+        scatter(
+            points,
+            x="error: share of rows in a wrong cell, pairs",
+            y="match risk on quasi-identifiers",
+            title="risk against utility",
+        )
         if points
         else ""
     )
@@ -281,10 +283,9 @@ def _shares(counts: Sequence[float]) -> NDArray[np.float64]:
 
 
 def point(name: str, utility: Assessment, risk: Assessment | None) -> tuple[str, float, float] | None:
-    """A release by its error in pairs and the first of `RISKS` that could be computed; None where one of them is missing."""
+    """A release by its error in pairs and its match risk; None where one of them is missing."""
     error = utility["tvd_2" if "tvd_2" in utility else "tvd_1"].value
-    risks = [] if risk is None else [risk[n].value for n in RISKS if n in risk]
-    found = next((value for value in risks if value is not None), None)
+    found = risk["match_risk"].value if risk is not None and "match_risk" in risk else None
     return None if error is None or found is None else (name, error, found)
 
 
