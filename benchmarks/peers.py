@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -129,9 +128,9 @@ def run(name: str, method: str, epsilon: str, table: Table, limit: float) -> dic
                 cwd=folder,
                 start_new_session=True,
             )
-            status, used, ended = wait(child.pid, start, limit)
+            status, busy, ended = wait(child.pid, start, limit)
         child.returncode = status  # it has been waited for
-        spent = {"seconds": time.perf_counter() - start, "busy": used.ru_utime + used.ru_stime}
+        spent = {"seconds": time.perf_counter() - start, "busy": busy}
         if ended:
             return {"state": ended, **spent}
         if not report.exists():
@@ -142,28 +141,36 @@ def run(name: str, method: str, epsilon: str, table: Table, limit: float) -> dic
         return {"state": "ran", **found, **distances(read(table.data, list(sizes)), read(out, list(sizes)), sizes)}
 
 
-def wait(pid: int, start: float, limit: float) -> tuple[int, resource.struct_rusage, str]:
-    """The end of a process and what it used. At a limit it is ended, with everything it started, and the third says at which."""
+def wait(pid: int, start: float, limit: float) -> tuple[int, float, str]:
+    """The end of a process and the processor seconds it used. At a limit it is ended, with all it started, and the third says at which."""
     while True:
         ended, status, used = os.wait4(pid, os.WNOHANG)
         if ended:
-            return status, used, ""
+            return status, used.ru_utime + used.ru_stime, ""
         took = time.perf_counter() - start
-        over = took > limit and used_so_far(pid) > limit
-        if over or took > PATIENCE * limit:
-            os.killpg(pid, signal.SIGKILL)
-            _, status, used = os.wait4(pid, 0)
-            return status, used, f"over {limit:.0f} s" if over else f"given up after {PATIENCE * limit:.0f} s"
-        time.sleep(0.05)
+        if took > limit:
+            busy = used_so_far(pid)
+            if busy > limit or took > PATIENCE * limit:
+                os.killpg(pid, signal.SIGKILL)
+                _, status, _ = os.wait4(pid, 0)
+                return (
+                    status,
+                    busy,
+                    f"over {limit:.0f} s" if busy > limit else f"given up after {PATIENCE * limit:.0f} s",
+                )
+        time.sleep(0.05 if took < limit else 1.0)
 
 
-def used_so_far(pid: int) -> float:
-    """Processor seconds of a process that runs and of its children that have ended; 0 where the system does not tell."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+def used_so_far(session: int) -> float:
+    """Processor seconds of all processes of a session and of their children that have ended; 0 where the system does not tell."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended since
+            continue
+        ticks += sum(map(int, fields[11:15])) if int(fields[3]) == session else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def compare(table: Table, options: argparse.Namespace) -> list[dict[str, object]]:

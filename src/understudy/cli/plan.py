@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options, settings
-from understudy.cli.layout import aligned, report, report_json
+from understudy.cli.layout import aligned, listed, report, report_json
 from understudy.cli.screen import Screen, amount, percent
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def facts(plan: Plan) -> dict[str, object]:
         "cells": plan.cells,
         "rows": plan.rows,
         "noise": plan.noise,
+        "noise_by_columns": {str(k): plan.noise_of(k) for k in (1, 2, 3)},
         "smallest_group": {str(k): plan.group(k) for k in (1, 2)},
         "forecast": None
         if plan.forecast is None
@@ -188,14 +189,20 @@ def _outlook(plan: Plan) -> list[str]:
         return text
     text.append(f"this machine would need about {_seconds(made.total_seconds)} and {-(-made.memory // 2**20):,} MiB")
     text.append(
-        f"noise alone would move a measured table by {percent(plan.noise)} of the rows in the median; all in all, pairs of columns would be"
+        f"noise alone would move a measured {_moved(plan)} of the rows in the median; all in all, pairs of columns would be"
         f" off by {percent(made.least)} to {percent(made.error)}"
     )
     text.append(
-        "  (the one if columns do not depend on each other at all, the other in a rehearsal on imagined rows in which they depend so much that"
-        f" columns on their own would be off by {percent(made.independent)})"
+        "  (the one if columns do not depend on each other at all, the other in a rehearsal on imagined rows in which they depend so"
+        f" much that columns on their own would be off by {percent(made.independent)})"
     )
     return text
+
+
+def _moved(plan: Plan) -> str:
+    """What noise does to measured tables, by how many columns they have."""
+    found = [(word, plan.noise_of(i)) for i, word in enumerate(("column", "pair", "triple"), 1)]
+    return listed([f"{word} by {percent(noise)}" for word, noise in found if noise is not None])
 
 
 def _seconds(span: float) -> str:

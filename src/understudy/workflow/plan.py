@@ -98,7 +98,12 @@ class Plan:
     @property
     def noise(self) -> float | None:
         """The median of that over the marginals the run would measure."""
-        found = [e for e in map(self.expected, self.marginals) if e is not None]
+        return self.noise_of()
+
+    def noise_of(self, columns: int | None = None) -> float | None:
+        """The same for marginals of so many columns; None where no such table is measured, or the number of rows is not known."""
+        asked = [m for m in self.marginals if columns in (None, len(m.clique))]
+        found = [e for e in map(self.expected, asked) if e is not None]
         return median(found) if found else None
 
     def group(self, columns: int = 1) -> int | None:
