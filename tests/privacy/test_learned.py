@@ -73,6 +73,27 @@ def growing(name: str, schema: Schema, currency: Currency, relation: Neighbours)
     return make
 
 
+COLUMN = Schema(columns=(Undeclared(name="n"),))
+
+
+def worded(currency: Currency, relation: Neighbours) -> Callable[[int], Learning]:
+    """Many numbers, and k times a word among them: labels, or numbers with a missing code."""
+
+    def make(k: int) -> Learning:
+        number, word = {"n": "12"}, {"n": "N"}
+        return Learning(
+            name="words among numbers",
+            schema=COLUMN,
+            here=[(number, 200), (word, k)],
+            there=[(number, 200 if relation is ADD_REMOVE else 199), (word, k + 1)],
+            currency=currency,
+            relation=relation,
+            epsilon=EPSILON[currency],
+        )
+
+    return make
+
+
 def odd(name: str, schema: Schema, currency: Currency, relation: Neighbours) -> Learning:
     """Thirty plain rows, and an odd one beside them or in place of one."""
     plain, strange = row(schema, PLAIN), row(schema, ODD)
@@ -123,6 +144,8 @@ def learnings(*, long: bool) -> list[tuple[str, Callable[[], Learning]]]:
             found.append(
                 (f"{name}, {how[0]}, {how[1]}", lambda name=name, schema=schema, how=how: odd(name, schema, *how))
             )
+    for how in [(GDP, ADD_REMOVE), *([(PURE, REPLACE), (ZCDP, ADD_REMOVE)] if long else ())]:
+        found.append((f"words among numbers, {how[0]}, {how[1]}", lambda how=how: hanging(worded(*how))))
     for how in [(GDP, REPLACE), *([(PURE, ADD_REMOVE)] if long else ())]:
         found.append((f"two labels, {how[0]}, {how[1]}", lambda how=how: crowded("two labels", LIST, *how)))
     return found
