@@ -82,7 +82,7 @@ def noisy(puzzle: Puzzle, truth: Table, epsilon: Fraction) -> Puzzle:
 
     ε is shared by all published counts and sums. One person moves a count by 1 and a sum by at most the largest value. The attacker
     believes each number up to the half-width that holds it with probability 1 - 10⁻⁹, so the truth is among the tables but for one time
-    in fifty million. Medians are left out: a private median rules no table out.
+    in seventy million. Medians are left out: a private median rules no table out.
     """
     asked = [s for s in puzzle.statements if s.mean is not None]
     share = epsilon / (2 * len(asked))
