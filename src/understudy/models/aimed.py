@@ -207,10 +207,11 @@ class AimedModel:
         """
         cells = Cells(list(self._tables), self._sizes)
         rows = _laid(self._drawn(TRIAL, np.random.default_rng(0)))
-        expected = self.tree.marginals(self.aims)
+        near = [c for c in self.aims if len(c) < 3 or self.tree.beliefs.tree.home(c) is not None]
+        expected = self.tree.marginals(near)
         moved = [
             (self.aims[c] / max(self.aims[c].sum(), 1e-300) - expected[c] / self.total).ravel()
-            if c in self.aims
+            if c in expected
             else np.zeros(table.size)
             for c, table in self._tables.items()
         ]

@@ -7,6 +7,7 @@ their pairs, those aimed at included. Pairs come first, and larger marginals lea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -24,42 +25,60 @@ SWEEPS = 10
 """Times a table is scaled to the sums it should have."""
 
 
-def aimed(tree: TreeModel, measurements: Measurements) -> TreeModel | AimedModel:
-    """The tree with aims for every plain marginal that was measured and that no node of it holds; the tree itself where there is none."""
+def aimed(tree: TreeModel, measurements: Measurements, held: Sequence[Clique] | None = None) -> TreeModel | AimedModel:
+    """The tree with aims for every plain marginal that was measured and that no node of it holds; the tree itself where there is none.
+
+    Where `held` is given, larger marginals that are not listed get aims even if a node holds them: they were no part of the fit.
+    """
+    own = None if held is None else {frozenset(clique) for clique in held}
     beyond = [
         term
         for term in terms_of(tree.schema, measurements)
-        if len(term.clique) > 1 and term.plain and tree.beliefs.tree.home(term.clique) is None
+        if len(term.clique) > 1
+        and term.plain
+        and (
+            tree.beliefs.tree.home(term.clique) is None
+            or (own is not None and len(term.clique) > 2 and frozenset(term.clique) not in own)
+        )
     ]
     if not beyond or not tree.total > 0:
         return tree
     found = AimedModel(tree, {})
     for order in sorted({len(term.clique) for term in beyond}):
         some = [term for term in beyond if len(term.clique) == order]
-        expected = _expected(found, [term.clique for term in some])
+        expected = expected_counts(found, [term.clique for term in some])
         new = {t.clique: _believed(found, t, expected[t.clique]) for t in some if t.clique in expected}
         found = AimedModel(tree, {**found.aims, **new})
     return found
 
 
-def _expected(model: AimedModel, cliques: Sequence[Clique]) -> dict[Clique, Array]:
-    """What the model expects; of columns too far apart in a wide tree to be brought together, nothing."""
+def expected_counts(model: TreeModel | AimedModel, cliques: Sequence[Clique]) -> dict[Clique, Array]:
+    """What a model expects of pairs, and of larger cliques where a node holds them; of others what their pairs say, and no more.
+
+    Nothing is said of columns too far apart in a wide tree to be brought together.
+    """
+    tree = (model.tree if isinstance(model, AimedModel) else model).beliefs.tree
+    larger = [r for r in cliques if len(r) > 2 and tree.home(r) is None]
+    pairs = list(dict.fromkeys(pair for r in larger for pair in combinations(r, 2)))
+    near = [r for r in cliques if r not in set(larger)]
     try:
-        return model.marginals(cliques)
+        known = model.marginals([*near, *pairs])
     except Refused:
-        found = {}
-        for clique in cliques:
-            try:
-                found[clique] = model.marginal(clique)
-            except Refused:
-                continue
-        return found
+        known = model.marginals([r for r in [*near, *pairs] if len(r) < 2 or tree.home(r) is not None])
+    found = {r: known[r] for r in near if r in known}
+    for r in larger:
+        sums: dict[Clique, Array] = {pair: known[pair] for pair in combinations(r, 2) if pair in known}
+        if len(sums) == len(r) * (len(r) - 1) // 2:
+            shape = [tree.sizes[name] for name in r]
+            found[r] = _scaled(np.full(shape, model.total / math.prod(shape)), r, sums)
+    return found
 
 
 def _believed(model: AimedModel, term: Term, expected: Array) -> Array:
     """A measured marginal, leaning to what is expected of it as far as it deserves, with the sums that are known better."""
-    sums = {part: model.marginal(part) for part in combinations(term.clique, len(term.clique) - 1)}
-    expected = _scaled(expected, term.clique, sums)
+    sums = model.marginals(combinations(term.clique, min(len(term.clique) - 1, 2)))
+    if len(term.clique) < 3:
+        expected = _scaled(expected, term.clique, sums)
     spread = strength(term.values, expected, term.variance) * expected
     moved = expected + (term.values - expected) * spread / (spread + term.variance)
     return _scaled(np.maximum(moved, 0.0), term.clique, sums)
@@ -67,7 +86,7 @@ def _believed(model: AimedModel, term: Term, expected: Array) -> Array:
 
 def _scaled(table: Array, clique: Clique, sums: dict[Clique, Array]) -> Array:
     """The table with these sums over smaller cliques, by proportional fitting."""
-    for _ in range(SWEEPS if len(clique) > 2 or np.any(table) else 0):
+    for _ in range(SWEEPS):
         for part, wanted in sums.items():
             gone = tuple(i for i, name in enumerate(clique) if name not in part)
             now = table.sum(axis=gone)

@@ -3,19 +3,19 @@
   1. One-way marginals (a tenth of the budget), and a model of independent columns.
   2. How far is every pair of the workload from the model? A noisy L1 distance for each, all at once. Distance and expected counts say how
      far counts lie from the model, and so what a measurement with a given noise would gain (synthesizers/adaptive_gain.py). The best parts
-     of the budget are those that gain most in all.
+     of the budget are those that gain most in all; a pair also tells of its columns, a triple of its pairs.
   3. Of these pairs, those that form a forest, the strongest, are measured with their parts, and the model is fitted again: it now explains
      much of what other pairs have in common.
-  4. Distances and gains anew, against the better model. The pairs that gain most, as many as one junction tree of at most `cells` cells
-     holds, are measured, and single columns again where their own error is what matters. A part is kept back for triples if triples no
-     further from the model than chance takes them would be worth it.
-  5. With that part, the triples that gain most by their distance from the model.
-  6. The model of maximum entropy, leaning towards simpler ones where noise is all there is to see (models/interactions.py).
+  4. Distances and gains anew, against the better model, and distances of triples where their noise leaves something to see. The pairs that
+     gain most are measured, and single columns where their own error is what matters. The part that triples would gain more by is kept.
+  5. With that part, the triples that gain most by their distance from the model by then.
+  6. The model of maximum entropy on a junction tree of at most `cells` cells, leaning towards simpler ones where noise is all there is to
+     see (models/interactions.py). What was measured and has no room there becomes aims that rows of a sample meet (models/aimed.py).
 
-The ideas it stands on: pair scores against paid one-ways and the split by size (Zhang et al., "PrivSyn", 2021); maximum entropy on a
-junction tree (McKenna, Sheldon, Miklau, "Graphical-model based estimation", 2019); choosing by what the model serves worst, and workload
-weights (McKenna et al., "AIM", 2022); empirical Bayes (Efron, Morris 1973). One formula, the expected gain, decides what is measured and
-how exactly; there are no thresholds and no fixed split.
+The ideas it stands on: pair scores against paid one-ways, the split by size, and a table of rows updated towards marginals that no model
+holds (Zhang et al., "PrivSyn", 2021); maximum entropy on a junction tree (McKenna, Sheldon, Miklau, "Graphical-model based estimation",
+2019); choosing by what the model serves worst, and workload weights (McKenna et al., "AIM", 2022); empirical Bayes (Efron, Morris 1973).
+One formula, the expected gain, decides what is measured and how exactly.
 
 Why it is private: one-ways, distances and marginals are questions to the curator, each priced before it is answered. Which are asked, and
 with which noise, is computed from answers already paid for and from sizes. All noise is Gaussian in a GDP run (Laplace in a pure one), so
@@ -28,6 +28,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -36,11 +37,21 @@ from numpy.random import Generator
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Gap, Identity, Measurements, gaps_of
 from understudy.models.aimed import AimedModel
-from understudy.models.aiming import aimed
+from understudy.models.aiming import aimed, expected_counts
 from understudy.models.estimation import LIMIT_CELLS, estimate
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
-from understudy.synthesizers.adaptive_choice import LEAST, Prospects, fitting, settled, with_columns, within
+from understudy.synthesizers.adaptive_choice import (
+    LEAST,
+    Prospects,
+    beyond,
+    columns_off,
+    fitted,
+    fitting,
+    settled,
+    with_columns,
+    within,
+)
 from understudy.synthesizers.adaptive_gain import MEAN, PARTS, Array, pair_weights
 from understudy.synthesizers.aim import noise_power, one_ways, unit_noise
 from understudy.synthesizers.base import (
@@ -67,14 +78,20 @@ CHANCE = 1.5
 WORTH = Fraction(1, 50)
 """The part of what is left below which triples are not asked about."""
 
+CLEAR, LOOK = 0.02, Fraction(3, 100)
+"""The share of all rows to within which distances are to be known, and the largest part of the budget that a round of them gets for it."""
+
+MOST = Fraction(9, 10)
+"""The largest part of what is left that the forest gets."""
+
 REST = Fraction(1, 1000)
 """What rounding of prices may leave of a budget."""
 
-TRIPLES = 400
+TRIPLES = 600
 """Triples that are asked about at most: each one more makes the distances of all of them noisier."""
 
-ACROSS = 200_000
-"""Cells of the largest model that triples are measured for: each makes every pass of a fit dearer."""
+TELLING = 0.1
+"""The share of all rows below which the noise of a triple's distance must be for it to be asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,8 +154,9 @@ class Adaptive(Synthesizer):
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel | AimedModel:  # noqa: ARG002
         """The maximum-entropy model of what one tree holds, and aims for what was measured beyond it."""
         held = within(measurements, schema, self.cells)
-        tree = estimate(schema, measurements, cliques=held, empirical=True, tolerance=TIGHT, limit_cells=self.limit)
-        return aimed(tree.model, measurements)
+        some = fitted(measurements, held)
+        tree = estimate(schema, some, cliques=held, empirical=True, tolerance=TIGHT, limit_cells=self.limit)
+        return aimed(tree.model, measurements, held)
 
     def holds(self, fine: int, axes: Sequence[AxisMap] | None) -> bool:
         """Whether a marginal of so many cells can be measured, as it is or by its columns' levels."""
@@ -165,6 +183,7 @@ class _Run:
     progress: Progress
     held: list[Clique] = field(default_factory=list)
     kept_back: Fraction = Fraction(0)
+    later: list[Clique] = field(default_factory=list)
     gaps: dict[Clique, Gap] = field(default_factory=dict)
     maps: dict[Clique, tuple[AxisMap, ...]] = field(default_factory=dict)
 
@@ -175,24 +194,25 @@ class _Run:
         """The strongest pairs that form a forest, each with the part it would get if all pairs were measured now."""
         prospects = self._prospects(pairs)
         kept, _ = fitting(prospects, Growth(self.sizes), self.how.cells)
-        best = with_columns(prospects.only(kept), self.found, self.sizes, self.columns, *self._noise()).best()
+        best = self._with_columns(prospects.only(kept)).best()
         order = sorted((r for r in kept if best[r][0] > LEAST), key=lambda r: -best[r][1] * self.weights[r])
         edges = list(spanning(order))
         if len(edges) < len(order):  # else the tree is all there is to measure, and the next stage does it
             parts = {r: best[r][0] for r in edges}
-            self._measure(parts, _exact(sum(parts.values())) * self.curator.left)
+            self._measure(parts, min(_exact(sum(parts.values())), MOST) * self.curator.left)
 
     def tree(self, pairs: Sequence[Clique]) -> list[Clique]:
         """The pairs that gain most, and single columns; the pairs worth it that the tree has no room for are returned."""
         prospects = self._prospects(pairs)
-        growth = Growth(self.sizes, self.held)
-        kept, left_out = fitting(prospects, growth, self.how.cells)
-        chosen = with_columns(prospects.only([*kept, *left_out]), self.found, self.sizes, self.columns, *self._noise())
-        later = self._imagined(growth)
+        kept, left_out = fitting(prospects, Growth(self.sizes, self.held), self.how.cells)
+        # Groups of labels are of use in the tree alone.
+        chosen = self._with_columns(prospects.only([*kept, *(r for r in left_out if r not in self.maps)]))
+        later = self._ahead(prospects)
         best = (chosen | later).best()
         back = sum(best[r][0] for r in later.curves)
         if back < WORTH:
             best, back = chosen.best(), 0.0
+        self.later = [r for r in later.curves if best.get(r, (0.0, 0.0))[0] > 0]
         self.kept_back = _exact(back) * self.curator.left
         parts = {r: best[r][0] for r in chosen.curves if best[r][0] > LEAST}
         if parts:
@@ -203,20 +223,12 @@ class _Run:
         """The triples that gain most, with what was kept back for them."""
         if not self.kept_back or self.curator.left <= self.how.selection:
             return
-        growth = Growth(self.sizes, self.held)
-        imagined = self._imagined(growth)
-        best = imagined.best()
-        some = sorted(best, key=lambda r: -best[r][1] * self.weights[r])[:TRIPLES]
-        prospects = self._prospects(some)
-        kept, _ = fitting(prospects, growth, self._small)
-        best = prospects.only(kept).best()
-        parts = {r: best[r][0] for r in kept if best[r][0] > LEAST}
-        if parts:
-            self._measure(parts, self.curator.left)
-
-    @property
-    def _small(self) -> int:
-        return min(ACROSS, self.how.cells)
+        self.maps = {}
+        prospects = self._prospects(self.later)
+        best = prospects.best()
+        order = sorted((r for r in best if best[r][0] > LEAST), key=lambda r: -best[r][1] * self.weights[r])
+        if order:
+            self._measure({r: best[r][0] for r in order}, self.curator.left)
 
     def _noise(self) -> tuple[float, float]:
         """The deviation that all that is left would buy for one marginal, and how noise falls with the part."""
@@ -224,14 +236,28 @@ class _Run:
 
     def _prospects(self, cliques: Sequence[Clique]) -> Prospects:
         """Ask how far these marginals are from the model."""
-        expected = _expected(self.state.model, [r for r in cliques if _cells(r, self.sizes) <= self.how.largest])
-        distances = self.curator.errors(expected, share=self.how.selection)
+        model = aimed(self.state.model, self.found)
+        expected = expected_counts(model, [r for r in cliques if _cells(r, self.sizes) <= self.how.largest])
+        distances = self.curator.errors(expected, share=self._look(len(expected)))
         self.gaps |= {
             gap.distance.clique: gap for gap in gaps_of(distances, expected)
         }  # a later look replaces an earlier one
         self.progress("selecting", float(1 - self.curator.left))
-        fine = Prospects.of(expected, settled(distances), self.weights, *self._noise())
+        fine = Prospects.of(expected, beyond(settled(distances), self._off), self.weights, *self._noise())
         return self._coarser(fine, cliques)
+
+    @property
+    def _off(self) -> dict[str, float]:
+        return columns_off(self.curator.schema, self.found, self.sizes)
+
+    def _with_columns(self, prospects: Prospects) -> Prospects:
+        return with_columns(prospects, self._off, self.sizes, self.columns, *self._noise())
+
+    def _look(self, many: int) -> Fraction:
+        """The part of the budget for so many distances: as much as tells them to within CLEAR of all rows, in its bounds."""
+        clear = CLEAR * max(self.state.model.total, 1.0)
+        needed = Fraction((self.unit / clear) ** (1 / self.power) * many).limit_denominator(1000)
+        return min(max(self.how.selection, min(needed, LOOK)), self.curator.left / 4)
 
     def _coarser(self, fine: Prospects, cliques: Sequence[Clique]) -> Prospects:
         """The same with marginals looked at through the levels of their columns, where that gains more."""
@@ -241,27 +267,31 @@ class _Run:
         expected = {
             r: through(self.maps[r], table) for r, table in _expected(self.state.model, list(self.maps)).items()
         }
-        distances = self.curator.errors(expected, share=self.how.selection, maps={r: self.maps[r] for r in expected})
+        share = min(self.how.selection, self.curator.left / 4)
+        distances = self.curator.errors(expected, share=share, maps={r: self.maps[r] for r in expected})
         coarse = Prospects.of(expected, settled(distances), self.weights, *self._noise())
         part = int(np.searchsorted(PARTS, 1 / len(cliques)))
         chosen = coarser(fine.curves, coarse.curves, part)
         self.maps = {r: self.maps[r] for r in chosen}
         kept = coarse.only(chosen)
-        return fine | Prospects(kept.curves, kept.weights, {r: coarse.far[r] for r in chosen})
+        return fine | kept
 
-    def _imagined(self, growth: Growth) -> Prospects:
-        """Triples of the workload that a small tree has room for, as if as far from independence as chance takes them."""
-        candidates = [r for r in self.weights if len(r) == 3 and 0 < _cells(r, self.sizes) <= self.how.largest]
-        expected: dict[Clique, Array] = {}
-        if growth.cells <= self._small:
-            single = {name: self.state.model.marginal((name,)) for name in self.sizes}
-            total = max(self.state.model.total, 1e-9)
-            step = max(1, -(-len(candidates) // (2 * TRIPLES)))  # of very many, every few
-            for r in candidates[::step]:
-                if growth.cells + growth.cost(r) <= self._small:
-                    a, b, c = (single[name] / total for name in r)
-                    expected[r] = total * np.multiply.outer(np.multiply.outer(a, b), c)
-        far = {r: MEAN * math.sqrt(CHANCE) * float(np.sqrt(table).sum()) for r, table in expected.items()}
+    def _ahead(self, pairs: Prospects) -> Prospects:
+        """Triples of the workload, how far they are beyond their pairs: asked where answers would tell, else as chance takes them."""
+        single = {name: self.state.model.marginal((name,)) for name in self.sizes}
+        total = max(self.state.model.total, 1e-9)
+        fits = [r for r in self.weights if len(r) == 3 and 0 < _cells(r, self.sizes) <= self.how.largest]
+        # Of very many, those whose pairs are farthest from the model.
+        strong = {r: sum(pairs.far.get(p, 0.0) for p in combinations(r, 2)) * self.weights[r] for r in fits}
+        some = sorted(fits, key=lambda r: -strong[r])[:TRIPLES]
+        noise = self.unit * (float(self.how.selection) / max(len(some), 1)) ** -self.power
+        if noise < TELLING * total:
+            expected = expected_counts(self.state.model, some)
+            distances = self.curator.errors(expected, share=min(self.how.selection, self.curator.left / 4))
+            far = beyond(settled(distances), self._off, pairs.far)
+        else:
+            expected = {r: _product([single[name] for name in r], total) for r in some}
+            far = {r: MEAN * math.sqrt(CHANCE) * float(np.sqrt(table).sum()) for r, table in expected.items()}
         return Prospects.of(expected, far, self.weights, *self._noise())
 
     def _measure(self, parts: Mapping[Clique, float], share: Fraction) -> None:
@@ -286,6 +316,14 @@ class _Run:
 
 def _exact(part: float) -> Fraction:
     return Fraction(part).limit_denominator(10_000)
+
+
+def _product(columns: Sequence[Array], total: float) -> Array:
+    """Independent columns."""
+    result = np.array(total)
+    for column in columns:
+        result = np.multiply.outer(result, column / total)
+    return result
 
 
 def _ordered(clique: Clique, sizes: Mapping[str, int]) -> Clique:

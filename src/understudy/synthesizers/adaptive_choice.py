@@ -11,13 +11,15 @@ by its own, at right angles to each other, so less of a column's gain counts whe
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
 from understudy.measurements import Clique, Distance, Measurements
-from understudy.models.variance import cell_variance, noise_variance
+from understudy.models.residuals import Residuals
+from understudy.models.variance import noise_variance
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive_gain import MEAN, Array, best_parts, gain_curve
 from understudy.synthesizers.sizes import Growth, column_sizes
@@ -28,6 +30,9 @@ LEAST = 1e-4
 FULL = 60
 """So many marginals refused one after the other, and the tree is taken to be full."""
 
+
+ACROSS = 200_000
+"""Cells of the largest tree that triples become part of: each makes every pass of a fit dearer, and rows meet them anyway."""
 
 FORECASTS = 300
 """Marginals whose place in the tree is looked for; after that many, only what it holds already is taken."""
@@ -40,6 +45,8 @@ class Prospects:
     curves: Mapping[Clique, Array]
     weights: Mapping[Clique, float]
     far: Mapping[Clique, float]
+    cells: Mapping[Clique, int]
+    power: float
 
     @classmethod
     def of(
@@ -52,21 +59,33 @@ class Prospects:
     ) -> Prospects:
         """From what the model expects and how far that is off; `noise` is the deviation that the whole budget would buy."""
         curves = {r: gain_curve(expected[r], far[r], noise, power) for r in expected}
-        return cls(curves, {r: weights[r] for r in curves}, {r: far[r] for r in curves})
+        cells = {r: table.size for r, table in expected.items()}
+        return cls(curves, {r: weights[r] for r in curves}, {r: far[r] for r in curves}, cells, power)
 
     def __or__(self, other: Prospects) -> Prospects:
-        return Prospects({**self.curves, **other.curves}, {**self.weights, **other.weights}, {**self.far, **other.far})
+        both = zip((self.curves, self.weights, self.far), (other.curves, other.weights, other.far), strict=True)
+        curves, weights, far = ({**mine, **theirs} for mine, theirs in both)
+        return Prospects(curves, weights, far, {**self.cells, **other.cells}, self.power)  # type: ignore[arg-type]
 
     def only(self, cliques: Sequence[Clique]) -> Prospects:
         """Those of these marginals."""
-        return Prospects({r: self.curves[r] for r in cliques}, self.weights, self.far)
+        return replace(self, curves={r: self.curves[r] for r in cliques})
 
     def best(self) -> dict[Clique, tuple[float, float]]:
         """Every marginal's best part of the budget, and what it gains by it, not weighted."""
         names = list(self.curves)
         if not names or not any(self.weights[r] > 0 for r in names):
             return {}
-        parts, gains = best_parts([self.curves[r] for r in names], [self.weights[r] for r in names])
+        place = {r: i for i, r in enumerate(names)}
+        # The sums of a marginal are a smaller one with as many times the variance as cells are summed.
+        links = [
+            (i, place[inner], (self.cells[inner] / self.cells[r]) ** (1 / (2 * self.power)))
+            for r, i in place.items()
+            for order in range(1, len(r))
+            for inner in combinations(r, order)
+            if inner in place
+        ]
+        parts, gains = best_parts([self.curves[r] for r in names], [self.weights[r] for r in names], links)
         return {
             r: (float(part), float(gain) / self.weights[r] if self.weights[r] > 0 else 0.0)
             for r, part, gain in zip(names, parts, gains, strict=True)
@@ -92,55 +111,82 @@ def fitting(prospects: Prospects, growth: Growth, cells: int) -> tuple[list[Cliq
 
 
 def within(measurements: Measurements, schema: Schema, cells: int) -> list[Clique]:
-    """The measured cliques, in the order they were measured, that one tree of so many cells holds."""
+    """The measured cliques, in the order they were measured, that one tree of so many cells holds; a large one holds pairs alone."""
     growth = Growth(column_sizes(schema))
     kept: list[Clique] = []
     refused = 0
     for clique in dict.fromkeys(tuple(n for n in schema if n in m.clique) for m in measurements if len(m.clique) > 1):
-        fits = growth.holds(clique) or (refused < FULL and growth.cells + growth.cost(clique) <= cells)
+        limit = cells if len(clique) < 3 else min(cells, ACROSS)
+        fits = growth.holds(clique) or (refused < FULL and growth.cells + growth.cost(clique) <= limit)
         refused = 0 if fits else refused + 1
-        if fits:
+        if fits and growth.cells <= limit:
             growth.add(clique)
             kept.append(clique)
     return kept
 
 
+def fitted(measurements: Measurements, held: Sequence[Clique]) -> Measurements:
+    """Without the triples that are no part of the tree."""
+    sets = {frozenset(clique) for clique in held}
+    kept = tuple(m for m in measurements if len(m.clique) < 3 or frozenset(m.clique) in sets)
+    return replace(measurements, items=kept)
+
+
+def columns_off(schema: Schema, found: Measurements, names: Iterable[str]) -> dict[str, float]:
+    """How far the counts of each column are off in the mean, told from the noise of everything that was measured of it."""
+    pooled = Residuals.of(schema, found)
+    variance = {name: pooled.variance((name,)) for name in names}
+    return {name: MEAN * float(np.sqrt(v).sum()) for name, v in variance.items() if np.all(np.isfinite(v))}
+
+
+def beyond(
+    far: Mapping[Clique, float], off: Mapping[str, float], pairs: Mapping[Clique, float] | None = None
+) -> dict[Clique, float]:
+    """Distances of marginals from a model without what their columns, and their pairs, are off by: at right angles to the rest.
+
+    >>> {r: round(d) for r, d in beyond({("a", "b"): 50.0}, {"a": 30.0, "b": 0.0}).items()}
+    {('a', 'b'): 40}
+    """
+    inner: dict[Clique, float] = {(name,): error for name, error in off.items()} | dict(pairs or {})
+    return {
+        r: math.sqrt(max(d**2 - sum(inner.get(p, 0.0) ** 2 for k in range(1, len(r)) for p in combinations(r, k)), 0.0))
+        for r, d in far.items()
+    }
+
+
 def with_columns(
     prospects: Prospects,
-    found: Measurements,
+    off: Mapping[str, float],
     sizes: Mapping[str, int],
     columns: Mapping[str, float],
     noise: float,
     power: float,
 ) -> Prospects:
-    """The same with every single column that was counted; `columns` says how much of the workload holds each.
+    """The same with every single column that was counted and how far it is `off`; `columns` says how much of the workload holds each.
 
     What a column's error costs is told after the gains of the others are taken off.
     """
-    precision: dict[Clique, float] = {}
-    for m in found:
-        if m.plain and len(m.clique) == 1 and m.clique[0] in sizes:
-            precision[m.clique] = precision.get(m.clique, 0.0) + 1 / cell_variance(m)
     best = prospects.best()
     after = {r: max(far - best.get(r, (0.0, 0.0))[1], 0.0) for r, far in prospects.far.items() if len(r) == 2}
-    curves, weights, far = {}, {}, {}
-    for single, precise in precision.items():
-        (name,) = single
-        error = MEAN * sizes[name] / math.sqrt(precise)
+    curves: dict[Clique, Array] = {}
+    weights: dict[Clique, float] = {}
+    far: dict[Clique, float] = {}
+    for name, error in off.items():
+        single: Clique = (name,)
         ratios = [error / math.hypot(error, rest) for r, rest in after.items() if name in r]
         curves[single] = gain_curve(np.ones(sizes[name]), error, noise, power)
         weights[single], far[single] = columns[name] * float(np.mean(ratios)) if ratios else 0.0, error
-    return prospects | Prospects(curves, weights, far)
+    return prospects | Prospects(curves, weights, far, {single: sizes[single[0]] for single in far}, power)
 
 
 def settled(distances: Mapping[Clique, Distance]) -> dict[Clique, float]:
-    """Noisy distances drawn to their mean as far as their noise suggests, none of them negative.
+    """Noisy distances drawn to their mean as far as their noise suggests, the mean by its own error to nothing, none of them negative.
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Currency, Law
     >>> def far(name, value): return Distance((name,), value, 1, Law.ROUNDED_GAUSSIAN, Fraction(30), Cost(Currency.GDP, Fraction(1)))
     >>> {r[0]: round(d) for r, d in settled({("a",): far("a", 100), ("b",): far("b", 160), ("c",): far("c", -80)}).items()}
-    {'a': 97, 'b': 151, 'c': 0}
+    {'a': 80, 'b': 134, 'c': 0}
     """
     if not distances:
         return {}
@@ -149,5 +195,8 @@ def settled(distances: Mapping[Clique, Distance]) -> dict[Clique, float]:
     noise = noise_variance(some.law, some.scale) / some.grid**2
     spread = max(float(values.var()) - noise, 0.0)
     belief = spread / (spread + noise) if noise > 0 else 1.0
-    drawn = values.mean() + belief * (values - values.mean())
+    mean = float(values.mean())
+    # The mean is noisy too: what is surely there of it.
+    middle = max(mean - math.sqrt(noise / values.size), 0.0)
+    drawn = middle + belief * (values - mean)
     return {r: max(float(d), 0.0) for r, d in zip(distances, drawn, strict=True)}

@@ -30,8 +30,11 @@ MEAN = math.sqrt(2 / math.pi)
 PARTS: Array = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 73)])
 """Parts of a budget at which gains are tabulated."""
 
-NARROWED = 60
-"""Halvings of the interval of prices."""
+LOWEST, PITCH = math.log(PARTS[1]), math.log(PARTS[2] / PARTS[1])
+"""Where the tabulated parts begin and how far apart they are, as logarithms."""
+
+STEPS = 200
+"""Times all parts are moved towards those whose next bit gains more."""
 
 
 def gain_curve(expected: Array, distance: float, noise: float, power: float) -> Array:
@@ -53,39 +56,47 @@ def gain_curve(expected: Array, distance: float, noise: float, power: float) -> 
     return gains if power <= 0.5 else _hull(gains)
 
 
-def best_parts(curves: Sequence[Array], weights: Sequence[float]) -> tuple[Array, Array]:
+def best_parts(
+    curves: Sequence[Array], weights: Sequence[float], links: Sequence[tuple[int, int, float]] = ()
+) -> tuple[Array, Array]:
     """The parts that gain most in all, weighted, and what each one gains. Parts sum to one; some may be nothing.
+
+    A link (i, j, f) says that a part of marginal i is worth f times as much for marginal j, which it holds: a pair tells of its columns.
 
     >>> strong, weak = (gain_curve(np.full(10, 100.0), far, 100.0, 0.5) for far in (500.0, 20.0))
     >>> parts, gains = best_parts([strong, weak], [1.0, 1.0])
     >>> bool(parts[0] > 0.9), round(float(parts.sum()), 9)
     (True, 1.0)
+    >>> parts, gains = best_parts([strong, strong], [1.0, 1.0], [(0, 1, 0.9)])
+    >>> bool(parts[0] > 0.7)
+    True
     """
     table = np.stack(curves) * np.asarray(weights, np.float64)[:, None]
     slopes = np.maximum(np.diff(table, axis=1) / np.diff(PARTS), 1e-300)
     slopes = np.minimum.accumulate(slopes, axis=1)
-    low, high = math.log(1e-12 * float(slopes.max())), math.log(float(slopes.max()))
+    if not table.any():
+        return np.eye(1, len(table), dtype=np.float64)[0], np.zeros(len(table))
+    givers, takers = (np.array([link[at] for link in links], np.int64) for at in (0, 1))
+    worth = np.array([factor for *_, factor in links])
     prices = np.log(slopes)
-    for _ in range(NARROWED):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _at(prices, middle).sum() > 1 else (low, middle)
-    parts = _at(prices, high)
-    if not parts.sum() > 0:
-        parts[int(np.argmax(slopes[:, 0]))] = 1.0
-    parts = parts / parts.sum()
-    return parts, np.array([np.interp(part, PARTS, row) for part, row in zip(parts, table, strict=True)])
-
-
-def _at(prices: Array, price: float) -> Array:
-    """How large a part each marginal buys at a price, between the tabulated ones by interpolation."""
-    count = (prices >= price).sum(axis=1)
-    ends = PARTS[1:]
-    last, rows = ends.size, np.arange(len(prices))
-    here, there = np.clip(count - 1, 0, last - 1), np.clip(count, 0, last - 1)
-    above, below = prices[rows, here], prices[rows, there]
-    step = np.where(above > below, (above - price) / np.maximum(above - below, 1e-300), 0.0)
-    between = ends[here] * (ends[there] / ends[here]) ** np.clip(step, 0.0, 1.0)
-    return np.where(count == 0, 0.0, np.where(count >= last, 1.0, between))
+    rows = np.arange(len(table))
+    parts = np.full(len(table), 1 / len(table))
+    for _ in range(STEPS):
+        reached = parts + np.bincount(takers, worth * parts[givers], minlength=parts.size)
+        # The gain of one more bit, between the tabulated parts by interpolation.
+        spot = np.clip((np.log(np.maximum(reached, PARTS[1])) - LOWEST) / PITCH, 0, PARTS.size - 2.001)
+        low = spot.astype(np.int64)
+        price = prices[rows, low] + (spot - low) * (
+            prices[rows, np.minimum(low + 1, PARTS.size - 2)] - prices[rows, low]
+        )
+        bit = np.exp(price)
+        bit += np.bincount(givers, worth * bit[takers], minlength=parts.size)
+        parts = np.maximum(parts * np.sqrt(bit / bit.max()), 1e-300)
+        parts /= parts.sum()
+    parts = np.where(parts < PARTS[1], 0.0, parts)
+    parts /= parts.sum()
+    reached = np.minimum(parts + np.bincount(takers, worth * parts[givers], minlength=parts.size), 1.0)
+    return parts, np.array([np.interp(part, PARTS, row) for part, row in zip(reached, table, strict=True)])
 
 
 def _hull(gains: Array) -> Array:
