@@ -105,7 +105,7 @@ def survey(page: Page, url: str, target: Path) -> None:
     at(page, "#network", target / "studio-inspect.png", block="center")
     open_report(page, url)
     page.screenshot(path=target / "report.png")
-    for part in ("columns", "pairs", "utility"):
+    for part in ("columns", "utility"):
         at(page, f"#{part}", target / f"report-{part}.png")
     page.set_viewport_size(PHONE)
     at(page, "#columns", target / "report-phone.png")

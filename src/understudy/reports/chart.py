@@ -185,7 +185,7 @@ def _gathered(labels: Sequence[str], synthetic: Shares, real: Shares | None) -> 
     if len(labels) <= MANY:
         return list(labels), both
     cuts = np.linspace(0, len(labels), MANY + 1).astype(int)
-    words = [f"{labels[a]} … {labels[b - 1]}" for a, b in pairwise(cuts)]
+    words = [labels[a] if b - a == 1 else f"{labels[a]} … {labels[b - 1]}" for a, b in pairwise(cuts)]
     return words, np.add.reduceat(both, cuts[:-1], axis=1)
 
 
