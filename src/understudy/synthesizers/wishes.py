@@ -120,7 +120,7 @@ def coarser(schema: Schema, wanted: Sequence[Wish]) -> list[tuple[Clique, tuple[
     Two columns of few codes are measured cell by cell, if they are worth it; bins of theirs would only take room in the model.
 
     >>> from understudy.schema import Integer
-    >>> schema = Schema(columns=(Integer(name="age", min=0, max=99, nullable=False),))
+    >>> schema = Schema(columns=(Integer(name="age", min=0, max=99, nullable=False, bins=tuple(range(101))),))
     >>> [(clique, axes[0].out) for clique, axes in coarser(schema, wishes("ranges=age"))]
     [(('age',), 13), (('age',), 2)]
     """
