@@ -264,12 +264,12 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path):
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout.readline() == "ready\n"
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300  # a safety net, on a machine however busy
     while time.monotonic() < deadline and not any(p.stat().st_size for p in tmp_path.glob(".*/draft")):
         time.sleep(0.05)
     assert any(tmp_path.glob(".*.partial"))
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert "KeyboardInterrupt" in errors
     assert path.read_text() == "old"
     assert names(tmp_path) == ["a.csv"]

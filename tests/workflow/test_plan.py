@@ -60,7 +60,7 @@ def test_the_epsilon_for_an_accuracy_reaches_it_and_hardly_more() -> None:
 
 
 def test_an_accuracy_nobody_can_reach_is_refused() -> None:
-    wide = Schema(columns=tuple(Integer(name=f"c{i}", min=0, max=9, nullable=False) for i in range(400)))
+    wide = Schema(columns=tuple(Integer(name=f"c{i}", min=0, max=9, nullable=False) for i in range(100)))
     with pytest.raises(Refused, match="Not even"):
         epsilon_for(wide, accuracy=1e-9, rows=10, synthesizer="independent")
     with pytest.raises(Refused, match="between 0 and 1"):
