@@ -209,7 +209,7 @@ def growth(options: argparse.Namespace) -> list[dict[str, object]]:
     print(f"{'synthesizer':<16}" + "".join(f"{f'{r:,} × {c}':>20}" for r, c in shapes))
     results = []
     for name in options.only or SYNTHESIZERS:
-        line = f"{name:<16}"
+        print(f"{name:<16}", end="", flush=True)
         for shape in shapes:
             found = apart(options, name, options.epsilon[0], shape)
             results.append({"synthesizer": name, "rows": shape[0], "columns": shape[1], **found})
@@ -217,8 +217,8 @@ def growth(options: argparse.Namespace) -> list[dict[str, object]]:
             cell = (
                 f"{found['cpu']:.1f} ({found['megabytes']:.0f})" if not why else "–" if "Refused" in why else "failed"
             )
-            line += f"{cell:>20}"
-        print(line, flush=True)
+            print(f"{cell:>20}", end="", flush=True)  # the last ones take long: what is there can be read
+        print(flush=True)
     return results
 
 

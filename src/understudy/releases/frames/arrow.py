@@ -25,7 +25,7 @@ _MOMENT = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=(.+))?\]")
 _CLOCK = re.compile(r"time(32|64)\[(s|ms|us|ns)\]")
 _DICTIONARY = re.compile(r"dictionary<values=(\w+), indices=(u?int(?:8|16|32|64)), ordered=[01]>")
 
-LONG = 1 << 20
+LONG = 1 << 17
 """Rows from which on columns are converted one by one."""
 
 
