@@ -217,6 +217,25 @@ def test_an_upload_lands_in_the_folder_or_nowhere(place: Place, name: str) -> No
     assert not list(place.folder.glob(".upload-*"))
 
 
+@pytest.mark.parametrize("size", [str(5 << 30), "9" * 30, ""])
+def test_an_upload_too_large_or_of_no_size_is_refused_unread(place: Place, size: str) -> None:
+    before = sorted(p.name for p in place.folder.iterdir())
+    sizes = {"content_length": size} if size else {"transfer_encoding": "chunked"}
+    status, _, answer = ask(
+        place,
+        "/upload",
+        method="POST",
+        cookie=place.session,
+        origin=place.url,
+        x_understudy_change=place.change,
+        content_type="multipart/form-data; boundary=x",
+        **sizes,
+    )
+    assert status == 400
+    assert b"and its size, are needed" in answer or size == "9" * 30
+    assert sorted(p.name for p in place.folder.iterdir()) == before
+
+
 @pytest.mark.parametrize("kind", ["../../people.csv", "schema/../..", "x", "release.understudy", "%2e%2e"])
 def test_runs_give_only_their_own_files(place: Place, kind: str) -> None:
     assert ask(place, f"/run/nothing/file/{kind}", cookie=place.session)[0] in {400, 404}
