@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -135,7 +136,7 @@ def run(name: str, method: str, epsilon: str, table: Table, limit: float) -> dic
             return {"state": ended, **spent}
         if not report.exists():
             last = (log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
-            return {"state": f"died: {last[:100]}", **spent}
+            return {"state": f"died: {re.sub(r'^([\w]+[.])+', '', last)[:100]}", **spent}
         found = json.loads(report.read_text())
         sizes = table.sizes
         return {"state": "ran", **found, **distances(read(table.data, list(sizes)), read(out, list(sizes)), sizes)}
@@ -257,7 +258,7 @@ def draw(results: list[dict[str, object]], plot: Path) -> None:
         rows = [
             Ratios(f"{r['peer']} {r['method']}", {title: r[key] / ours[key] for title, key in MEASURES.items()})  # type: ignore[operator]
             if r["state"] == "ran"
-            else Ratios(f"{r['peer']} {r['method']}", {}, str(r["state"])[:80])
+            else Ratios(f"{r['peer']} {r['method']}", {}, _brief(str(r["state"])))
             for r in sorted(some, key=lambda r: (r["state"] != "ran", r.get("triples", 0)))  # type: ignore[arg-type, return-value]
             if ours is not None and r["peer"] != OURS
         ]
@@ -276,6 +277,10 @@ def draw(results: list[dict[str, object]], plot: Path) -> None:
     plot.with_stem(f"{plot.stem}-scatter").write_text(
         scatter(panels, title="Error against time: lower left is better", **words)
     )
+
+
+def _brief(words: str, most: int = 40) -> str:
+    return words if len(words) <= most else words[:most].rpartition(" ")[0] + " …"
 
 
 def publish(results: list[dict[str, object]]) -> None:
