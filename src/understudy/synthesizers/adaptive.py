@@ -124,8 +124,9 @@ class Adaptive(Synthesizer):
         """One-ways, distances, and what gains most, in three stages."""
         schema, power = curator.schema, noise_power(curator.currency)
         sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}
+        place = {name: i for i, name in enumerate(sizes)}
         asked = {
-            _ordered(clique, sizes): weight for clique, weight in zip(workload.cliques, workload.weights, strict=True)
+            _ordered(clique, place): weight for clique, weight in zip(workload.cliques, workload.weights, strict=True)
         }
         weights = pair_weights(asked, list(sizes))
         levels = coarse_maps(schema, list(weights))
@@ -133,7 +134,10 @@ class Adaptive(Synthesizer):
         progress("measuring", 0.0)
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
-        column = {name: sum(w for clique, w in asked.items() if name in clique) for name in schema}
+        column = dict.fromkeys(schema, 0.0)
+        for clique, weight in asked.items():
+            for name in clique:
+                column[name] += weight
         split = rounded([(max(column[n], 1e-9) * schema.sizes((n,))[0]) ** (1 / (1 + power)) for (n,) in singles])
         if not pairs:
             return found + curator.measure(singles, share=1, weights=split)
@@ -326,9 +330,9 @@ def _product(columns: Sequence[Array], total: float) -> Array:
     return result
 
 
-def _ordered(clique: Clique, sizes: Mapping[str, int]) -> Clique:
+def _ordered(clique: Clique, place: Mapping[str, int]) -> Clique:
     """The columns of a clique that vary, in the schema's order."""
-    return tuple(name for name in sizes if name in clique)
+    return tuple(sorted((name for name in clique if name in place), key=place.__getitem__))
 
 
 def _cells(clique: Clique, sizes: Mapping[str, int]) -> int:
