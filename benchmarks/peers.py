@@ -136,7 +136,8 @@ def run(name: str, method: str, epsilon: str, table: Table, limit: float) -> dic
             return {"state": ended, **spent}
         if not report.exists():
             last = (log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
-            return {"state": f"died: {re.sub(r'^([\w]+[.])+', '', last)[:100]}", **spent}
+            brief = re.sub(r"^(\w+[.])+", "", last)  # an exception without its module
+            return {"state": f"died: {brief[:100]}", **spent}
         found = json.loads(report.read_text())
         sizes = table.sizes
         return {"state": "ran", **found, **distances(read(table.data, list(sizes)), read(out, list(sizes)), sizes)}
