@@ -143,5 +143,7 @@ def _write(out: BytesIO, kind: int, value: Any) -> None:
         for key, held in pairs:
             _write(out, header >> 4, key)
             _write(out, header & 15, held)
+    elif isinstance(value, bytes):  # a structure that was written before
+        out.write(value)
     else:
         _write_fields(out, value)

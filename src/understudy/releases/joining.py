@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from understudy import thrift
 
@@ -36,7 +36,7 @@ class Joined:
         self._out = out
         self._out.write(MAGIC)
         self._footer: thrift.Fields = {}
-        self._groups: list[Any] = []
+        self._groups: list[bytes] = []
         self._rows = 0
 
     def add(self, part: Path) -> None:
@@ -59,7 +59,7 @@ class Joined:
                         fields[number] = fields[number][0], fields[number][1] + moved
             if ORDINAL in group:
                 group[ORDINAL] = group[ORDINAL][0], len(self._groups)
-            self._groups.append(group)
+            self._groups.append(thrift.written(group))
         self._rows += footer[ROWS][1]
         self._footer = self._footer or footer
 

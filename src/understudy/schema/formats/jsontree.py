@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from json import JSONDecodeError
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from understudy.schema.tree import DEPTH_LIMIT, NODE_LIMIT, Entry, Node, Source
 
