@@ -25,7 +25,7 @@ from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room
 from understudy.measurements import Sparse
-from understudy.schema import Categorical, Column, Date, Integer, Lattice, Schema, Undeclared
+from understudy.schema import Categorical, Date, Integer, Lattice, Schema, Undeclared
 from understudy.synthesizers import silent
 from understudy.tables import Table, open_table
 
@@ -157,7 +157,7 @@ def named(name: str, currency: Currency, relation: Neighbours) -> Learning:
 
 @pytest.mark.parametrize(("name", "make"), learnings(long=False), ids=[n for n, _ in learnings(long=False)])
 def test_a_learned_schema_tells_no_more_than_it_cost(name, make):
-    check(make(), 300)
+    check(make(), 240)
 
 
 @pytest.mark.slow
@@ -228,10 +228,11 @@ def every_label_shows(patch: Patch) -> None:
 def types_that_every_cell_can_be_read_as(patch: Patch) -> None:
     original = discovery.types
 
-    def parsed(room: Room, columns: list[Undeclared], *, amount: Fraction) -> list[Column]:
+    def parsed(room: Room, columns: list[Undeclared], *, amount: Fraction) -> list[vote.Elected]:
         patch.setattr(vote, "TOLERANCE", Fraction(0))
         patch.setattr(vote, "SIGMAS", 0)
-        return original(replace(room, draw=no_noise), columns, amount=amount)
+        found = original(replace(room, draw=no_noise), columns, amount=amount)
+        return [replace(elected, beside=None) for elected in found]  # one word makes a list of labels, for good
 
     patch.setattr(discovery, "types", parsed)
 
@@ -295,8 +296,8 @@ BROKEN = [
     (bins_from_exact_counts, ("bins", GDP, REPLACE), 200),
     (labels_in_the_order_of_how_many_there_are, ("two labels", GDP, REPLACE), 200),
     (a_place_for_others_only_where_there_are_others, ("an odd row of a frame", GDP, ADD_REMOVE), 200),
-    (half_of_the_noise, ("a list", GDP, ADD_REMOVE), 2_000),
-    (half_of_the_price, ("a list", PURE, ADD_REMOVE), 3_000),
+    (half_of_the_noise, ("a list", GDP, ADD_REMOVE), 1_500),
+    (half_of_the_price, ("a list", PURE, ADD_REMOVE), 2_400),
 ]
 BROKEN_AT_LENGTH = [
     (bounds_from_the_smallest_and_the_largest_value, ("an odd row of a frame", GDP, REPLACE), 1_000),
