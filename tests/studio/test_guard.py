@@ -158,7 +158,7 @@ CHANGES = ["/upload", "/t/people.csv/schema", "/t/people.csv/account", "/api/pla
         {"origin": "http://evil.example"},
         {"origin": "null"},
         {"origin": "https://127.0.0.1"},
-        {"origin": "http://["},
+        {"origin": "http:" + "//["},
         {"origin": "http://127.0.0.1:1"},
         {"sec_fetch_site": "same-site"},
         {"x_understudy_change": None},

@@ -167,6 +167,11 @@ def by_density(
     )
 
 
+def everybody(table: Table) -> Codes:
+    """The codes of every row of a table, column by column."""
+    return table.records().codes
+
+
 def rarest(rows: Codes) -> int:
     """The row whose values are the rarest, column by column: whom a release betrays first, if anybody.
 

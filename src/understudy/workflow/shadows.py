@@ -19,7 +19,7 @@ from understudy.curator.planted import Encoded
 from understudy.findings import Finding, Progress, Unavailable, silent
 from understudy.releases import Release
 from understudy.releases.guarantee import Promise
-from understudy.risk.membership import Codes, by_shadows, rarest
+from understudy.risk.membership import Codes, by_shadows, everybody, rarest
 from understudy.synthesizers import Workload, make
 from understudy.synthesizers import silent as unheard
 from understudy.tables import Source, Table
@@ -72,8 +72,8 @@ def attack(
     missing = [name for name in release.schema if name not in source.names]
     if missing:
         raise Unavailable(f'column "{missing[0]}" of the release is not in the real table')
-    records = Table(source, release.schema).records()
-    make_one, rows = remaker(release, records.rows, rng), records.codes
+    rows = everybody(Table(source, release.schema))
+    make_one = remaker(release, len(next(iter(rows.values()))), rng)
     done = 0
 
     def watched(codes: Codes) -> Codes:
