@@ -77,7 +77,7 @@ class Spread:
         less, more = np.minimum(u, v), np.maximum(u, v)
         middle = np.maximum(less, np.minimum(more, w))
         at = np.where(pick < a, np.minimum(less, w), np.where(pick < 3 - b, middle, np.maximum(more, w)))
-        return np.minimum((at * width).astype(np.int64), width - 1)
+        return np.asarray(np.minimum((at * width).astype(np.int64), width - 1), np.int64)
 
 
 def _heights(
