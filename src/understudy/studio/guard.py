@@ -158,7 +158,8 @@ class Guard(BaseHTTPMiddleware):
 
     @staticmethod
     def _own(request: Request) -> bool:
-        return request.headers.get("origin") == f"http://{request.headers.get('host')}"
+        scheme, _, place = request.headers.get("origin", "").partition("://")
+        return scheme == "http" and place == request.headers.get("host")
 
     @staticmethod
     def _sealed(response: Response) -> Response:
