@@ -23,6 +23,7 @@ from understudy.schema import (
     Text,
     Undeclared,
     Unit,
+    codec_of,
 )
 from understudy.schema.formats import read_format
 from understudy.schema.formats.document import parse_tree
@@ -233,3 +234,27 @@ def test_moments_in_other_patterns(text: str, kind: str, pattern: str | None, fo
 def test_patterns_without_days_or_hours_are_none() -> None:
     assert kind_of("%%") is None
     assert kind_of("") is None
+
+
+def test_csvw_formats_that_are_read_as_they_are_need_no_note_and_others_get_one() -> None:
+    kinds = {
+        "day": {"base": "date", "format": "yyyy-MM-dd", "minimum": "2000-01-01", "maximum": "2001-01-01"},
+        "at": {"base": "dateTime", "format": "yyyy-MM-ddTHH:mm", "minimum": "2000-01-01", "maximum": "2001-01-01"},
+        "odd": {"base": "date", "format": "dd.MM.yyyy", "minimum": "2000-01-01", "maximum": "2001-01-01"},
+        "code": {"base": "string", "format": "[A-Z]+", "minLength": 2},
+        "share": {"base": "decimal", "format": "#0.00", "minimum": 0, "maximum": 1, "minExclusive": 0},
+    }
+    columns = [{"name": name, "datatype": datatype} for name, datatype in kinds.items()]
+    found = read_format({"@context": "http://www.w3.org/ns/csvw", "url": "t.csv", "tableSchema": {"columns": columns}})
+    assert not any('"day"' in note or '"at"' in note for note in found.notes)
+    for name, word in (
+        ("odd", "format"),
+        ("code", "format"),
+        ("code", "minLength"),
+        ("share", "format"),
+        ("share", "minExclusive"),
+    ):
+        assert any(f'"{name}"' in note and f"`{word}`" in note for note in found.notes), (name, word)
+    day, at = (codec_of(found.schema[name]) for name in ("day", "at"))
+    assert day.code("2000-06-01") != day.code("nonsense")
+    assert at.code("2000-06-01T10:30") == at.code("2000-06-01 10:30") != at.code("nonsense")

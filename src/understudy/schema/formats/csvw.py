@@ -23,6 +23,17 @@ _WHOLE = {
 """The types of whole numbers, and the least that each can hold where there is one."""
 
 _REAL = {"decimal", "number", "double", "float"}
+_ISO = (
+    "yyyy-MM-dd",
+    "yyyy-MM-ddTHH:mm:ss",
+    "yyyy-MM-dd HH:mm:ss",
+    "yyyy-MM-ddTHH:mm",
+    "yyyy-MM-dd HH:mm",
+    "HH:mm:ss",
+    "HH:mm",
+)
+"""Patterns of texts that are read as they are."""
+
 _MOMENTS = {"date": "date", "datetime": "datetime", "dateTime": "datetime", "dateTimeStamp": "datetime", "time": "time"}
 _TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN"}
 _ANY = {"any", "anyAtomicType"}
@@ -116,12 +127,16 @@ def _column(node: Node, draft: Draft, null: tuple[str, ...], keys: set[str]) -> 
 
 def _said(words: Words, name: str) -> dict[str, Any]:
     node = words.get("datatype")
-    base, pattern, inner = "string", None, words
-    if node is not None and node.entries is not None:
-        inner = Words(node, words.draft, words.where, "`datatype`")
-        base, pattern = inner.text("base") or "string", inner.text("format")
-    elif node is not None:
-        base = words.text("datatype") or "string"
+    if node is None or node.entries is None:
+        return _typed(words, words, name, "string" if node is None else words.text("datatype") or "string", None)
+    with Words(node, words.draft, words.where, "`datatype`") as inner:
+        inner.skip("@id", "@type", "dc:title", "dc:description")
+        return _typed(words, inner, name, inner.text("base") or "string", inner.text("format"))
+
+
+def _typed(words: Words, inner: Words, name: str, base: str, pattern: str | None) -> dict[str, Any]:
+    if pattern is not None and base != "boolean" and base not in _MOMENTS:
+        words.note("the `format` of its datatype has no counterpart and is left out")
     least, most = (_limit(words, inner, *keys) for keys in (("minimum", "minInclusive"), ("maximum", "maxInclusive")))
     values = _keys(words)
     words.skip("maxLength", "maxGroupsPerUnit", "maxContributions", "maxNumPartitions", "invariantPublicKeys")
@@ -136,7 +151,7 @@ def _said(words: Words, name: str) -> dict[str, Any]:
         return real(words, least, most) | {"bins": _bins(words)}
     if base in _MOMENTS:
         kind = _MOMENTS[base]
-        if pattern is not None:
+        if pattern is not None and pattern not in _ISO:
             words.note("its texts have a `format` of their own; only texts such as 2024-12-31 13:45 are read as dates")
         for bound in (least, most):
             if bound is not None and moments.plain(bound, kind, None) is None:
