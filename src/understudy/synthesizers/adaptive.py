@@ -42,6 +42,7 @@ from understudy.models.estimation import LIMIT_CELLS, estimate
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive_choice import (
+    ACROSS,
     LEAST,
     Prospects,
     beyond,
@@ -208,15 +209,21 @@ class _Run:
     def tree(self, pairs: Sequence[Clique]) -> list[Clique]:
         """The pairs that gain most, and single columns; the pairs worth it that the tree has no room for are returned."""
         prospects = self._prospects(pairs)
-        kept, left_out = fitting(prospects, Growth(self.sizes, self.held), self.how.cells)
+        growth = Growth(self.sizes, self.held)
+        kept, left_out = fitting(prospects, growth, self.how.cells)
         # Groups of labels are of use in the tree alone.
         chosen = self._with_columns(prospects.only([*kept, *(r for r in left_out if r not in self.maps)]))
         later = self._ahead(prospects)
         best = (chosen | later).best()
         back = sum(best[r][0] for r in later.curves)
-        if back < WORTH:
-            best, back = chosen.best(), 0.0
+        back = back if back >= WORTH else 0.0
         self.later = [r for r in later.curves if best.get(r, (0.0, 0.0))[0] > 0]
+        if (
+            growth.cells > ACROSS
+        ):  # triples become aims, which tell the tree nothing of its pairs: those are measured by themselves
+            back = min(back, 0.5)
+        if growth.cells > ACROSS or not back:
+            best = chosen.best()
         self.kept_back = _exact(back) * self.curator.left
         parts = {r: best[r][0] for r in chosen.curves if best[r][0] > LEAST}
         if parts:
