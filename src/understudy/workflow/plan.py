@@ -215,23 +215,31 @@ def epsilon_for(
             outlook=outlook,
         )
 
-    low, high = -3 * len(_STEPS), 2 * len(_STEPS)
-    most = at(high)
-    if most.noise is not None and most.noise > accuracy:
-        raise Refused(
-            f"Not even ε = {float(most.budget.epsilon):g} brings noise below {accuracy:g} with {rows:,} rows. Release fewer columns, or ask"
-            " for less. Nothing was spent"
-        )
+    def enough(found: Plan) -> bool:
+        return found.noise is None or found.noise <= accuracy
+
+    # From ε = 1 in strides of half a power of ten up, or down, until it is between two; a rehearsal takes longer the larger ε is.
+    stride, least, most = len(_STEPS) // 2, -3 * len(_STEPS), 2 * len(_STEPS)
+    high = 0
+    if enough(at(high)):
+        while high > least and enough(at(high - stride)):
+            high -= stride
+    else:
+        high += stride
+        while not enough(found := at(high)):
+            if high >= most:
+                raise Refused(
+                    f"Not even ε = {float(found.budget.epsilon):g} brings noise below {accuracy:g} with {rows:,} rows. Release fewer"
+                    " columns, or ask for less. Nothing was spent"
+                )
+            high += stride
+    low = high - stride
     while high - low > 1:
         middle = (low + high) // 2
-        found = at(middle)
-        if found.noise is not None and found.noise > accuracy:
-            low = middle
-        else:
-            high = middle
+        low, high = (low, middle) if enough(at(middle)) else (middle, high)
     # What a rehearsal chooses depends on its noise, so the one with the outlook may need a little more.
     found = at(high, outlook=True)
-    while found.noise is not None and found.noise > accuracy:
+    while not enough(found):
         high += 1
         found = at(high, outlook=True)
     return found
