@@ -21,8 +21,8 @@ KINDS = np.array([0.4, 0.3, 0.2, 0.1])
 """How many of each kind of people there are."""
 
 LEANS = (2.0, 2.5, 1.5, 4.0)
-"""How much the kinds differ in a column, in turn. With less, fewer and smaller marginals are worth their noise than in surveys and registers:
-`benchmarks/plan.py` holds what a rehearsal chooses against what real tables lead to."""
+"""How much the kinds differ in a column, in turn. With less, fewer and smaller marginals are worth their noise than in surveys and
+registers: `benchmarks/plan.py` holds what a rehearsal chooses against what real tables lead to."""
 
 
 @dataclass(frozen=True, eq=False)
