@@ -1,7 +1,7 @@
 """Thrift's compact encoding, in which Parquet files say at their end what they hold.
 
 A structure is read into nested dictionaries of field number → (type, value), without knowing what the fields mean, and written again
-to the last byte. (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md)
+to the last byte. (Apache Thrift, "Compact protocol encoding", in its doc/specs.)
 """
 
 from __future__ import annotations

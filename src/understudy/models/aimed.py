@@ -228,11 +228,23 @@ class AimedModel:
                 found[start:end] += np.log(ratio)
         return found
 
+    def _logs(self, codes: Codes, rows: int) -> Array:
+        """The logarithm of every row's weight, table by table while a block of rows is near the processor."""
+        found = np.zeros(rows)
+        sizes, weights = self._sizes, self._weights
+        starts = Cells(list(self._tables), sizes).starts
+        for first in range(0, rows, BLOCK):
+            block = {name: column[first : first + BLOCK].astype(np.intp) for name, column in codes.items()}
+            for start, (clique, table) in zip(starts, self._tables.items(), strict=True):
+                place = block[clique[0]]
+                for name in clique[1:]:
+                    place = place * sizes[name] + block[name]
+                found[first : first + BLOCK] += weights[start : start + table.size][place]
+        return found
+
     def _weighed(self, rows: int, rng: Generator) -> Codes:
         codes = self._drawn(rows, rng)
-        cells, weights, laid = Cells(list(self._tables), self._sizes), self._weights, _laid(codes)
-        logs = [weights[cells.of(laid[start : start + BLOCK])].sum(axis=1) for start in range(0, rows, BLOCK)]
-        weight = np.clip(np.exp(np.concatenate(logs)), 1 / HEAVY, HEAVY)
+        weight = np.clip(np.exp(self._logs(codes, rows)), 1 / HEAVY, HEAVY)
         marks = np.floor(np.cumsum(weight) * (rows / weight.sum()) + rng.random())
         marks[-1] = rows
         times = np.diff(np.minimum(marks, rows), prepend=0).astype(np.int64)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar
@@ -161,7 +161,8 @@ class Adaptive(Synthesizer):
         held = within(measurements, schema, self.cells)
         some = fitted(measurements, held)
         tree = estimate(schema, some, cliques=held, empirical=True, tolerance=TIGHT, limit_cells=self.limit)
-        return aimed(tree.model, measurements, held)
+        larger = tuple(m for m in measurements if len(m.clique) > 2 and m not in some.items)
+        return aimed(tree.model, replace(some, items=(*some.items, *larger)), held)
 
     def holds(self, fine: int, axes: Sequence[AxisMap] | None) -> bool:
         """Whether a marginal of so many cells can be measured, as it is or by its columns' levels."""
@@ -218,11 +219,11 @@ class _Run:
         back = sum(best[r][0] for r in later.curves)
         back = back if back >= WORTH else 0.0
         self.later = [r for r in later.curves if best.get(r, (0.0, 0.0))[0] > 0]
-        if (
-            growth.cells > ACROSS
-        ):  # triples become aims, which tell the tree nothing of its pairs: those are measured by themselves
+        if _tree(self.sizes, [*self.held, *(r for r in kept if best[r][0] > LEAST)]) > ACROSS:
+            # Triples will be aims of rows there, which meet only so many of them: the pairs are measured by themselves.
             back = min(back, 0.5)
-        if growth.cells > ACROSS or not back:
+            best = chosen.best()
+        elif not back:
             best = chosen.best()
         self.kept_back = _exact(back) * self.curator.left
         parts = {r: best[r][0] for r in chosen.curves if best[r][0] > LEAST}
@@ -344,6 +345,12 @@ def _ordered(clique: Clique, place: Mapping[str, int]) -> Clique:
 
 def _cells(clique: Clique, sizes: Mapping[str, int]) -> int:
     return math.prod(sizes[name] for name in clique)
+
+
+def _tree(sizes: Mapping[str, int], cliques: Sequence[Clique]) -> int:
+    """Cells of a tree that holds these."""
+    growth = Growth(sizes, cliques)
+    return growth.cells
 
 
 def _expected(model: TreeModel, cliques: Sequence[Clique]) -> dict[Clique, Array]:

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from understudy.measurements import Clique, Distance, Measurements
+from understudy.measurements import Clique, Distance, Measurement, Measurements
 from understudy.models.residuals import Residuals
 from understudy.models.variance import noise_variance
 from understudy.schema import Schema
@@ -126,10 +127,23 @@ def within(measurements: Measurements, schema: Schema, cells: int) -> list[Cliqu
 
 
 def fitted(measurements: Measurements, held: Sequence[Clique]) -> Measurements:
-    """Without the triples that are no part of the tree."""
+    """Triples that are no part of the tree give way to their sums, which tell of the pairs.
+
+    Sums of one triple share its noise where they share a column. That is not accounted for: single columns are known better from elsewhere.
+    """
     sets = {frozenset(clique) for clique in held}
-    kept = tuple(m for m in measurements if len(m.clique) < 3 or frozenset(m.clique) in sets)
-    return replace(measurements, items=kept)
+    kept = [m for m in measurements if len(m.clique) < 3 or frozenset(m.clique) in sets]
+    outside = [m for m in measurements if len(m.clique) > 2 and frozenset(m.clique) not in sets and m.plain]
+    return replace(measurements, items=(*kept, *(_summed(m, p) for m in outside for p in combinations(m.clique, 2))))
+
+
+def _summed(whole: Measurement, pair: Clique) -> Measurement:
+    """What a measured marginal says of two of its columns: noise adds up with the cells that are summed."""
+    gone = tuple(i for i, name in enumerate(whole.clique) if name not in pair)
+    values = np.asarray(whole.values.sum(axis=gone), np.int64)
+    widened = Fraction(math.sqrt(whole.values.size / values.size)).limit_denominator(1000)
+    maps = tuple(m for i, m in enumerate(whole.maps) if i not in gone)
+    return replace(whole, clique=pair, maps=maps, values=values, scale=whole.scale * widened)
 
 
 def columns_off(schema: Schema, found: Measurements, names: Iterable[str]) -> dict[str, float]:
