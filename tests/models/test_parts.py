@@ -10,6 +10,7 @@ import pytest
 from understudy.errors import ReleaseError
 from understudy.models import (
     MODELS,
+    AimedModel,
     DenseModel,
     NetworkModel,
     ProductModel,
@@ -25,6 +26,10 @@ from .build import schema_of
 SCHEMA = schema_of(2, 3)
 CELLS = np.array([[0, 2], [1, 1]])
 EXAMPLES = {
+    "aimed": AimedModel(
+        TreeModel.from_marginals(SCHEMA, 12.5, {("a",): np.array([4.5, 8.0]), ("b",): np.array([3.5, 5.0, 4.0])}),
+        {("b", "a"): np.array([[1.5, 2.0], [2.0, 3.0], [1.0, 3.0]])},
+    ),
     "product": ProductModel(SCHEMA, 12.5, {"a": np.array([0.3, 0.7]), "b": np.array([0.1, 0.2, 0.7])}),
     "dense": DenseModel(SCHEMA, 12.5, ("b", "a"), np.full((3, 2), 1 / 6)),
     "network": NetworkModel(

@@ -134,7 +134,7 @@ def _write_parquet(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
 
 def _copy(session: Session, query: str, path: Path, options: str) -> None:
     place = str(path).replace("'", "''")
-    session.connection.execute(f"COPY ({query}) TO '{place}' ({options}, USE_TMP_FILE false)")
+    session.run(f"COPY ({query}) TO '{place}' ({options}, USE_TMP_FILE false)")
     session.clear()
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 import re
+import signal
+import threading
 from collections.abc import Mapping
-from types import TracebackType
+from types import FrameType, TracebackType
 
 import duckdb
 import numpy as np
@@ -59,6 +61,29 @@ class Session:
         """One projection over everything that was laid."""
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in expressions.items())
         return f"SELECT {columns} FROM {self.open()}"
+
+    def run(self, sql: str) -> None:
+        """Run a statement that may take long. Ctrl-C ends it, and then does what it would have done outside of it.
+
+        DuckDB answers Ctrl-C with an error of its own, and now and then with none at all.
+        """
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            self.connection.execute(sql)
+            return
+        caught: list[tuple[int, FrameType | None]] = []
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            caught.append((number, frame))
+            self.connection.interrupt()
+
+        signal.signal(signal.SIGINT, stop)
+        try:
+            self.connection.execute(sql)
+        finally:
+            signal.signal(signal.SIGINT, before)
+            if caught:
+                before(*caught[0])
 
     def clear(self) -> None:
         """Let go of the arrays, and take others."""
