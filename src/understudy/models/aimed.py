@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Clique
+from understudy.models.logspace import aligned
 from understudy.models.model import Arrays, Codes, Facts
 from understudy.models.parts import exactly
-from understudy.models.refining import Cells, Rows, refined
+from understudy.models.refining import Rows, refined
 from understudy.models.tree import CHUNK, TreeModel
 from understudy.models.tree_sampling import sample_tree
 from understudy.models.uniform import fill
@@ -41,6 +42,9 @@ FRESH = 3
 
 TABLES, CELLS = 400, 1 << 22
 """Tables that are looked after at most, and their cells."""
+
+GROUP = 1 << 15
+"""Cells of a table of weights that others are added up in."""
 
 BLOCK = 1 << 13
 """Rows whose cells are looked up together."""
@@ -185,7 +189,7 @@ class AimedModel:
             tables = {c: self.marginal(c) for c in chosen if self._aim_of(c) or any(set(c) <= node for node in nodes)}
         return {clique: table / max(float(table.sum()), 1e-300) for clique, table in tables.items()}
 
-    @property
+    @cached_property
     def _sizes(self) -> dict[str, int]:
         return {name: codec.size for name, codec in self.schema.codecs.items()}
 
@@ -200,46 +204,64 @@ class AimedModel:
         return {name: found[:, i].astype(codec.dtype) for i, (name, codec) in enumerate(self.schema.codecs.items())}
 
     @cached_property
-    def _weights(self) -> Array:
+    def _weights(self) -> dict[Clique, Array]:
         """For every cell of every table the logarithm of its weight, found by proportional fitting of some rows.
 
         What those rows should have is what they have and the aims' distance from the tree: their own chance errors are none to mend.
         """
-        cells = Cells(list(self._tables), self._sizes)
-        rows = _laid(self._drawn(TRIAL, np.random.default_rng(0)))
+        codes = {name: column.astype(np.intp) for name, column in self._drawn(TRIAL, np.random.default_rng(0)).items()}
         near = [c for c in self.aims if len(c) < 3 or self.tree.beliefs.tree.home(c) is not None]
         expected = self.tree.marginals(near)
-        moved = [
-            (self.aims[c] / max(self.aims[c].sum(), 1e-300) - expected[c] / self.total).ravel()
-            if c in expected
-            else np.zeros(table.size)
-            for c, table in self._tables.items()
-        ]
-        wanted = np.maximum(cells.counts(rows) + TRIAL * np.concatenate(moved), 0.0)
-        places = [cells.of(rows[start : start + BLOCK]) for start in range(0, TRIAL, BLOCK)]
-        ends = [*cells.starts.tolist(), cells.size]
-        found, weight = np.zeros(cells.size), np.ones(TRIAL)
+        wanted: dict[Clique, Array] = {}
+        for c, table in self._tables.items():
+            wanted[c] = np.bincount(self._places(c, codes), minlength=table.size).astype(np.float64)
+            if c in expected:
+                moved = self.aims[c] / max(self.aims[c].sum(), 1e-300) - expected[c] / self.total
+                wanted[c] = np.maximum(wanted[c] + TRIAL * moved.ravel(), 0.0)
+        found, weight = {c: np.zeros(table.size) for c, table in self._tables.items()}, np.ones(TRIAL)
         for _ in range(SWEEPS):
-            for j, (start, end) in enumerate(pairwise(ends)):
-                place = np.concatenate([part[:, j] for part in places]) - start
-                now = np.bincount(place, weight, minlength=end - start)
-                ratio = (wanted[start:end] + DOUBT) / (now + DOUBT)
+            for c, logs in found.items():
+                place = self._places(c, codes)
+                ratio = (wanted[c] + DOUBT) / (np.bincount(place, weight, minlength=logs.size) + DOUBT)
                 weight *= ratio[place]
-                found[start:end] += np.log(ratio)
+                logs += np.log(ratio)
+        return {c: logs.reshape(self._tables[c].shape) for c, logs in found.items()}
+
+    def _places(self, clique: Clique, codes: Mapping[str, NDArray[np.intp]]) -> NDArray[np.intp]:
+        """The cell of each row in a table of these columns."""
+        place = codes[clique[0]]
+        for name in clique[1:]:
+            place = place * self._sizes[name] + codes[name]
+        return place
+
+    @cached_property
+    def _grouped(self) -> dict[Clique, Array]:
+        """The same weights in fewer tables: those that share columns are added up where one table of them all stays small."""
+        sizes = self._sizes
+        found: dict[Clique, Array] = {}
+        for clique, table in sorted(self._weights.items(), key=lambda one: -one[1].size):
+            home = next((c for c in found if set(clique) <= set(c)), None) or next(
+                (
+                    c
+                    for c in found
+                    if set(c) & set(clique) and math.prod(sizes[n] for n in {*c, *clique}) <= max(GROUP, found[c].size)
+                ),
+                None,
+            )
+            union = clique if home is None else (*home, *(n for n in clique if n not in home))
+            whole = np.zeros([sizes[n] for n in union])
+            if home is not None:
+                whole += aligned(found.pop(home), home, union)
+            found[union] = whole + aligned(table, clique, union)
         return found
 
     def _logs(self, codes: Codes, rows: int) -> Array:
         """The logarithm of every row's weight, table by table while a block of rows is near the processor."""
         found = np.zeros(rows)
-        sizes, weights = self._sizes, self._weights
-        starts = Cells(list(self._tables), sizes).starts
         for first in range(0, rows, BLOCK):
             block = {name: column[first : first + BLOCK].astype(np.intp) for name, column in codes.items()}
-            for start, (clique, table) in zip(starts, self._tables.items(), strict=True):
-                place = block[clique[0]]
-                for name in clique[1:]:
-                    place = place * sizes[name] + block[name]
-                found[first : first + BLOCK] += weights[start : start + table.size][place]
+            for clique, table in self._grouped.items():
+                found[first : first + BLOCK] += table.ravel()[self._places(clique, block)]
         return found
 
     def _weighed(self, rows: int, rng: Generator) -> Codes:
