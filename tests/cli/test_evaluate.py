@@ -64,3 +64,14 @@ def test_a_radius_is_a_column_and_a_number(shell: Shell, people: Path, release: 
         done = shell("evaluate", people, "first.csv", "--release", release, "--radius", text)
         assert done.code == 2
         assert "such as age=3" in done.err
+
+
+def test_several_stand_ins_are_set_side_by_side(shell: Shell, people: Path, release: Path, tmp_path: Path) -> None:
+    second = shell("sample", release, "-n", 300, "--seed", 2, "-o", "second.csv")
+    assert second.code == 0, second.err
+    told = ("--release", release, "--quasi", "age", "--quasi", "sex", "--sensitive", "smoker")
+    done = shell("evaluate", people, "first.csv", "second.csv", *told, "-o", "both.html")
+    assert done.code == 0, done.err
+    page = (tmp_path / "both.html").read_text()
+    assert "this one" in page
+    assert "second" in page

@@ -12,6 +12,9 @@ from understudy.releases.file import load
 from understudy.reports.report import Report
 from understudy.workflow.evaluate import evaluate as compare
 
+OF_ONE = ("release", "copies", "shadows")
+"""Options that are about the first stand-in alone."""
+
 
 def evaluate(real: object, synthetic: object = None, *, others: Sequence[object] = (), **options: Any) -> Report:
     """What a stand-in keeps of the original, and what it risks, as a report. Internal, not private: it reads the real rows without noise.
@@ -27,11 +30,11 @@ def evaluate(real: object, synthetic: object = None, *, others: Sequence[object]
     (1000.0, True)
     """
     found = compare(real, synthetic, **options)
-    plain = {name: value for name, value in options.items() if name != "release"}
+    plain = {name: value for name, value in options.items() if name not in OF_ONE} | {"schema": found.schema}
     further = []
     for place, other in enumerate(others, start=2):
         name = Path(other).stem if isinstance(other, str | Path) else f"table {place}"
-        further.append((name, compare(real, other, schema=found.schema, **plain)))
+        further.append((name, compare(real, other, **plain)))
     return Report.of(found, others=further)
 
 
