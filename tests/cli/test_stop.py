@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 
 import pytest
 
+from understudy.cli.screen import Screen
 from understudy.cli.stop import Interrupt, Signals, interrupted, say
 
 
@@ -31,3 +33,12 @@ def test_a_second_signal_does_not_disturb_the_tidying_up() -> None:
 def test_one_line_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     say("two\n  lines")
     assert capfd.readouterr().err == "understudy: two lines\n"
+
+
+def test_a_signal_that_a_library_swallowed_is_heeded_at_the_next_step() -> None:
+    with Signals():
+        with contextlib.suppress(Interrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(Interrupt):
+            Screen(None).step("measuring", 0.5)
+    Screen(None).step("measuring", 0.5)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from understudy.cli.stop import heed
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
@@ -81,6 +83,7 @@ class Screen:
         """A stage has come this far, from 0 to 1; its rounds share one bar. What was left out is kept for afterwards."""
         from understudy.synthesizers.base import LEFT_OUT
 
+        heed()
         spent, self._spent = self._spent, None
         if stage.startswith(LEFT_OUT):
             self.notes.append(f"{stage[:1].upper()}{stage[1:]}.")

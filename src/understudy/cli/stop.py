@@ -70,6 +70,12 @@ def interrupted(error: BaseException) -> bool:
     return isinstance(error, Interrupt | KeyboardInterrupt) or any(s.caught for s in _watching)
 
 
+def heed() -> None:
+    """Raise Interrupt if a signal arrived that a library swallowed, as a database now and then does while it reads."""
+    if any(signals.caught for signals in _watching):
+        raise Interrupt
+
+
 def say(text: str) -> None:
     """One line on stderr."""
     click.echo(f"understudy: {' '.join(text.split())}", err=True)
