@@ -12,7 +12,7 @@ from synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Partition
-from understudy.synthesizers import MST
+from understudy.synthesizers import MST, make
 from understudy.synthesizers.check import CHECKS, check_many_columns
 from understudy.synthesizers.mst import components, spanning
 
@@ -101,7 +101,7 @@ def test_public_cliques_cost_no_choice(tmp_path):
     release, _ = ran(tmp_path, MST(public=public), schema, rows)
     assert [step.asked for step in release.statement.steps] == ["marginals", "marginals"]
     assert [m.clique for m in release.measurements if len(m.clique) > 1] == list(public)
-    assert release.options["public"] == str(public)
+    assert make("mst", **release.options) == MST(public=public)
     prices_add_up(release, Neighbours.ADD_REMOVE)
 
 

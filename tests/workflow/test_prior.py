@@ -65,7 +65,7 @@ def test_a_table_that_says_nothing_is_not_believed(tmp_path):
 def test_the_guarantee_lists_it_and_the_account_shows_its_price(tmp_path):
     made = release(tmp_path, public=pa.table(people(500, seed=2)))
     assert any("used as a prior for c0" in line for line in made.guarantee.public)
-    assert made.options["public"] == "table"
+    assert made.options["public_table"] == "table"
     first = [step for step in made.statement.steps if step.asked in ("marginals", "errors")][:2]
     assert [float(step.share) for step in first] == pytest.approx([0.01, 0.02], rel=0.01)
     assert sum(step.share for step in made.statement.steps) <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,14 @@ from scipy.stats import norm
 
 import understudy as us
 from understudy.accounting.ledger import Ledger
+from understudy.findings import Unavailable
+from understudy.measurements import Measurements
 from understudy.releases import Release
-from understudy.schema import Categorical, Identifier, Schema, Unit
+from understudy.schema import Categorical, Identifier, Integer, Schema, Unit
+from understudy.synthesizers import MST, Independent, make
+from understudy.synthesizers.wishes import wishes
 from understudy.workflow.evaluate import evaluate
+from understudy.workflow.shadows import as_told
 
 SCHEMA = Schema(
     columns=(
@@ -21,6 +27,7 @@ SCHEMA = Schema(
         Categorical(name="town", values=("x", "y", "far"), nullable=False),
     )
 )
+AGE = Integer(name="age", min=0, max=89, nullable=False, bins=tuple(range(91)))
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +71,51 @@ def test_nothing_is_charged_and_every_release_is_told(rows: pl.DataFrame, tmp_pa
         after = ledger.totals()
     assert (after.epsilon, after.delta, after.entries) == (before.epsilon, before.delta, before.entries + 1)
     assert [d for s, d in stages if s == "Membership by shadow releases"][1:] == [i / 16 for i in range(16)]
+
+
+@pytest.mark.parametrize(
+    ("synthesizer", "workload"),
+    [("adaptive", ["label=job", "pairs*0.5"]), ("independent", "ranges=age"), (MST(public=(("job", "town"),)), ())],
+)
+def test_shadows_are_made_as_the_release_was_told(
+    rows: pl.DataFrame, tmp_path: Path, synthesizer: object, workload: object
+) -> None:
+    people = rows.with_columns(age=pl.int_range(len(rows)) % 90)
+    schema = Schema(columns=(*SCHEMA.columns, AGE))
+    made = released(people, tmp_path, schema, epsilon=1, synthesizer=synthesizer, workload=workload)
+    method, wanted = as_told(made)
+    assert method == (make(synthesizer) if isinstance(synthesizer, str) else synthesizer)
+    assert wanted == wishes(workload)  # type: ignore[arg-type]
+    found = evaluate(people, release=made, shadows=8).risk
+    assert found is not None
+    assert found["membership_shadows"].computed, found["membership_shadows"].reason
+
+
+def test_bins_for_ranges_are_bought_again(rows: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = rows.with_columns(age=pl.int_range(len(rows)) % 90)
+    schema = Schema(columns=(*SCHEMA.columns, AGE))
+    made = released(people, tmp_path, schema, epsilon=1, workload="ranges=age")
+    seen: list[Measurements] = []
+    whole = Independent.estimate
+
+    def watched(self: Independent, schema: Schema, found: Measurements, rng: np.random.Generator) -> object:
+        seen.append(found)
+        return whole(self, schema, found, rng)
+
+    monkeypatch.setattr(Independent, "estimate", watched)
+    evaluate(people, release=made, shadows=8)
+    assert len(seen) == 16
+    asked = [(m.clique, m.maps) for m in made.measurements]
+    assert sum(clique == ("age",) for clique, _ in asked) > 1
+    assert all([(m.clique, m.maps) for m in found] == asked for found in seen)
+
+
+def test_a_public_table_and_unreadable_wishes_are_reasons(rows: pl.DataFrame, tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="does not hold"):
+        as_told(released(rows, tmp_path, epsilon=1, public=rows.sample(60, seed=1)))
+    for options in ({"workload": "wonders"}, {"workload": "label=colour"}, {"magic": 1}):
+        with pytest.raises(Unavailable, match="cannot be read back"):
+            as_told(replace(released(rows, tmp_path, epsilon=1), options=options))
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from understudy.schema import Broken, Schema, load_schema, schema_to_dict
 from understudy.schema.declaration import declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.base import LEFT_OUT
+from understudy.synthesizers.options import written
 from understudy.synthesizers.wishes import Wish, check_wishes, coarser, wishes, workload_of
 from understudy.tables import Source, Table
 from understudy.workflow.opening import open_source, refuse_tiny, schema_for, without_notes
@@ -168,8 +169,21 @@ def perform(
     """
     discovery_delta = custody.left_delta / 2 if method.needs_delta else custody.left_delta
     share = sum(discovery_shares(custody.schema), Fraction(0))
-    schema = custody.discover(share=share, delta=discovery_delta, progress=progress)
+    custody.discover(share=share, delta=discovery_delta, progress=progress)
     custody.hand_over()
+    return ask(custody, method, progress, wanted=wanted, public=public)
+
+
+def ask(
+    custody: Custody,
+    method: Synthesizer,
+    progress: Progress,
+    *,
+    wanted: Sequence[Wish] = (),
+    public: Source | None = None,
+) -> Measurements:
+    """What is paid for once the schema is closed."""
+    schema = custody.schema
     bins = coarser(schema, wanted)
     if bins:
         part = sum(w.weight for w in wanted if w.what == "ranges") / sum(w.weight for w in wanted)
@@ -269,18 +283,18 @@ def _without_rows(
 
 
 def _options(method: Synthesizer) -> dict[str, str | int | float | bool | None]:
-    """How the synthesizer was set, as a release can write it down."""
+    """How the synthesizer was set, as a release can write it down and `make` reads it again."""
     settings = {field.name: getattr(method, field.name) for field in fields(method)}
     plain = (str, int, float, bool, type(None))
-    return {name: value if isinstance(value, plain) else str(value) for name, value in settings.items()}
+    return {name: value if isinstance(value, plain) else written(value) for name, value in settings.items()}
 
 
 def _told(wanted: Sequence[Wish], public: Source | None) -> dict[str, str | int | float | bool | None]:
-    """What else a run was told, as a release can write it down."""
+    """What else a run was told, as a release can write it down; no synthesizer has an option of these names."""
     found: dict[str, str | int | float | bool | None] = {}
     if wanted:
         found["workload"] = "; ".join(map(str, wanted))
-    return found if public is None else found | {"public": public.title}
+    return found if public is None else found | {"public_table": public.title}
 
 
 def _context(schema: Schema, method: Synthesizer, told: Mapping[str, object]) -> str:

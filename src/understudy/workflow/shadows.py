@@ -14,17 +14,19 @@ import numpy as np
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Rows, Till, Window
+from understudy.curator import Custody, Room, Rows, Till
 from understudy.curator.planted import Encoded
+from understudy.errors import Refused
 from understudy.findings import Finding, Progress, Unavailable, silent
 from understudy.releases import Release
 from understudy.releases.guarantee import Promise
 from understudy.risk.membership import Codes, by_shadows, everybody, rarest
-from understudy.synthesizers import Workload, make
+from understudy.synthesizers import Synthesizer, make
 from understudy.synthesizers import silent as unheard
+from understudy.synthesizers.wishes import Wish, check_wishes, wishes
 from understudy.tables import Source, Table
 from understudy.workflow.hearing import Practice
-from understudy.workflow.run import filter_for
+from understudy.workflow.run import ask, filter_for
 
 
 def remaker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[Codes], Codes]:
@@ -38,7 +40,7 @@ def remaker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[
         raise Unavailable(
             "the release hides whose row it is, not that there is one; shadows are told apart by a row more"
         )
-    method = make(release.synthesizer, **release.options)
+    method, wanted = as_told(release)
     budget = Budget.of(promise.epsilon, promise.delta)
 
     def made(codes: Codes) -> Codes:
@@ -52,11 +54,25 @@ def remaker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[
             epsilon=budget.epsilon,
             max_rows=1,
         )
-        measured = method.measure(Window(Custody(room, schema)), Workload.of_order(schema), unheard)
+        measured = ask(Custody(room, schema), method, unheard, wanted=wanted)
         # The same number of rows with and without the person, who is not to be told by that alone.
         return cast(Codes, method.estimate(schema, measured, rng).sample(rows, rng))
 
     return made
+
+
+def as_told(release: Release) -> tuple[Synthesizer, tuple[Wish, ...]]:
+    """The synthesizer as it was set, and what it was asked to be good at; unavailable where the release does not hold all of it."""
+    options = dict(release.options)
+    if options.pop("public_table", None) is not None:
+        raise Unavailable("the release was made with the help of a public table, which it does not hold")
+    told = options.pop("workload", None)
+    try:
+        wanted = wishes(str(told).split("; ")) if told is not None else ()
+        check_wishes(wanted, release.schema)
+        return make(release.synthesizer, **options), wanted
+    except Refused:
+        raise Unavailable("what its synthesizer was told cannot be read back from the release") from None
 
 
 def attack(
