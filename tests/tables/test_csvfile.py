@@ -100,6 +100,32 @@ def test_the_header_line_decides_the_delimiter(mark, tmp_path):
     assert rows(path) == [("1", "2.5", "3")]
 
 
+@pytest.mark.parametrize("first", ["sep=;\r\n", "\ufeffsep=;\n", '"sep=;"\r\n', "\nSEP=;\n", "sep=;\r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_first_line_of_a_spreadsheet_says_what_separates_cells(first, encoding, tmp_path):
+    path = written(tmp_path / "t.csv", f'{first}a;"b,c,d";c\r\n1;2,5;3\r\n\r\n4;"x;y";\r\n'.encode(encoding))
+    with open_table(path) as source:
+        assert source.names == ("a", "b,c,d", "c")
+    assert rows(path) == [("1", "2,5", "3"), ("4", "x;y", None)]
+
+
+def test_only_the_first_line_says_what_separates_cells(tmp_path):
+    assert rows(written(tmp_path / "t.csv", b"a,b\nsep=;\n1,2\n")) == [("sep=;", None), ("1", "2")]
+    long = b"sep=;\n" + b";".join(b"c%d" % i * 90 for i in range(1_000)) + b"\n1;2\n"
+    assert len(rows(written(tmp_path / "u.csv", long))[0]) == 1_000
+
+
+def test_files_of_one_table_say_alike_what_separates_cells(tmp_path):
+    paths = [written(tmp_path / "t.csv", b"sep=;\na;b\n1;2\n"), written(tmp_path / "u.csv", b"sep=;\na;b\n3;4\n")]
+    with open_table(paths) as source:
+        assert sorted(source.engine.run(f"SELECT * FROM {source.relation}", doing="looking")) == [
+            ("1", "2"),
+            ("3", "4"),
+        ]
+    with pytest.raises(TableError, match=r"v\.csv:1: its header differs from that of t\.csv"):
+        open_table([paths[0], written(tmp_path / "v.csv", b"a;b\n3;4\n")])
+
+
 def test_rows_do_not_decide_the_delimiter(tmp_path):
     assert rows(written(tmp_path / "t.csv", b"a,b\n" + b"1;2;3;4\n" * 50)) == [("1;2;3;4", None)] * 50
 
@@ -158,6 +184,9 @@ def test_a_header_alone_is_an_empty_table(content, tmp_path):
     [
         (b"", "t.csv:1: is empty"),
         (b"\n\n", "t.csv:1: is empty"),
+        (b"sep=;\n", "t.csv:2: there is no header line"),
+        (b"sep=;\na;;c\n", "t.csv:2: column 2 has no name"),
+        (b"sep= \na;b\n", "a delimiter is one plain character"),
         (b"a,,c\n", "t.csv:1: column 2 has no name"),
         (b"a,b,a\n", 't.csv:1: column 3 is named "a", as is column 1'),
         (b"\n\r\na,b,a\n", "t.csv:3: column 3 is named"),
@@ -238,6 +267,8 @@ def test_both_ways_of_reading_give_the_same_rows_at_length(content, width, multi
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(pieces, max_size=40).map(b"".join), st.integers(1, 7), st.sampled_from([0, csvfile.QUOTED_LINES]))
+@example(b' ""', 1, 0)
+@example(b'1,  "2"\n3, "4,"', 3, 0)
 def test_where_the_bytes_are_cut_does_not_matter(content, size, lines):
     text = content.decode(errors="replace").encode()
     pieces = [text[i : i + size] for i in range(0, len(text), size)]

@@ -95,4 +95,4 @@ def _state(column: Column) -> str:
     if isinstance(column, Undeclared):
         return "type will be learned, or fill it in"
     what = "values" if isinstance(column, Categorical) else "bounds"
-    return f"{what} will be learned, or fill them in"
+    return f"{what} will be learned, or fill them in{'; ' + column.note if column.note else ''}"

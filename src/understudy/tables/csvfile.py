@@ -1,6 +1,7 @@
 """CSV files, read so that no row can change how the others are read.
 
-The delimiter comes from the header line (or is declared), every cell is text, and these rules hold for each row by itself:
+The delimiter comes from the header line (or is declared, also by a first line `sep=;`), every cell is text, and these rules hold for
+each row by itself:
 
   * A line is a row, whatever quotes are in it. Only where the owner declares `multiline` may a quoted cell hold line breaks: then two
     stray quotes within QUOTED_LINES lines of each other can merge the rows between them, which is why it has to be said. Short rows are
@@ -25,6 +26,9 @@ from understudy.errors import TableError
 from understudy.tables.packed import open_bytes, packing, weigh
 
 DELIMITERS = (",", ";", "\t", "|")
+MARKED = re.compile(rb'"?sep=([^"\r\n])"?(?:\r\n|[\r\n])', re.IGNORECASE)
+"""A first line in which a spreadsheet says what separates the cells of the others."""
+
 RETURN = re.compile(rb"\r[^\n]")
 """A carriage return that is no part of a line break as most write it."""
 
@@ -56,6 +60,9 @@ class Dialect:
     line: int = 1
     """Where the header stands; blank lines before it are passed over."""
 
+    marked: bool = False
+    """Whether a line that says what separates cells (`sep=;`) stands before the header."""
+
 
 @dataclass(frozen=True)
 class Tidy:
@@ -86,11 +93,17 @@ def dialect(
         return Dialect(delimiter or ",", encoding, tuple(header), header=False, lines=lines)
     if not text.strip():
         raise TableError(f"{path.name}:1: is empty; there is no header line. Nothing was read")
-    delimiter = delimiter or _delimiter(text, lines)
+    mark = MARKED.match(text)
+    if mark is not None:
+        text, line = text[mark.end() :], line + 1
+        if not text.strip():
+            raise TableError(f"{path.name}:{line}: there is no header line. Nothing was read")
+        _check(encoding, mark[1].decode(errors="replace"))
+    delimiter = delimiter or (mark[1].decode() if mark is not None else _delimiter(text, lines))
     cells = next(_records(iter([text]), delimiter.encode(), lines, NAMES + 1))
     names = tuple(cell.decode(errors="replace").strip() for cell in cells)
     _check_header(f"{path.name}:{line}", names, sum(map(len, cells)), encoding)
-    return Dialect(delimiter, encoding, names, header=True, lines=lines, line=line)
+    return Dialect(delimiter, encoding, names, header=True, lines=lines, line=line, marked=mark is not None)
 
 
 def _check_header(where: str, names: tuple[str, ...], size: int, encoding: str) -> None:
@@ -117,6 +130,7 @@ def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:
     """The file as it is where DuckDB reads it by our rules, else (or anyway) a copy of it, written to `copy`."""
     if (
         not anyway
+        and not how.marked
         and how.encoding in ("utf-8", "utf8")
         and _is_clean(path, how.delimiter.encode(), how.lines, alone=len(how.names) == 1)
     ):
@@ -125,7 +139,7 @@ def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:
     records = _records(_decoded(path, how.encoding), delimiter, how.lines, len(how.names))
     with copy.open("wb") as out:
         out.write(codecs.BOM_UTF8)  # the reader drops one mark: this one, and never a cell's own
-        if how.header:
+        for _ in range(how.header + how.marked):
             next((record for record in records if record), None)
         for record in records:
             if record or len(how.names) == 1:
@@ -204,7 +218,7 @@ def _records(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | 
     edge = re.escape(delimiter) + rb"\r\n"
     quoted = re.compile(rb" *+%s *+(?=[%s])" % (_quoted(lines), edge))
     opening, edges = re.compile(rb' *+"'), re.compile(rb"[%s]" % edge)
-    breaks = re.compile(rb"[\r\n]")
+    breaks, spaces = re.compile(rb"[\r\n]"), re.compile(rb" *+")
     buffer, cells, more = bytearray(), list[bytes](), True
     position = looked = (
         0  # where the cell begins, and where its end is looked for: beyond its beginning it is known to be bare
@@ -218,6 +232,8 @@ def _records(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | 
         while position < len(buffer):
             found = None
             rest = most is not None and not lines and len(cells) >= most
+            if looked == position and not rest and more and _may_open(spaces, buffer, position):
+                break
             if looked == position and not rest and opening.match(buffer, position):
                 found = quoted.match(buffer, position, position + QUOTED_BYTES)
                 if found is None and more and _may_close(buffer, position, lines):
@@ -233,6 +249,12 @@ def _records(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | 
                 cells = []
         del buffer[:position]
         position, looked = 0, looked - position
+
+
+def _may_open(spaces: re.Pattern[bytes], buffer: bytearray, position: int) -> bool:
+    """Whether nothing but spaces is known of a cell, so that the next byte may be the quote it begins with."""
+    found = spaces.match(buffer, position)
+    return found is not None and found.end() == len(buffer) and len(buffer) - position <= QUOTED_BYTES
 
 
 def _may_close(buffer: bytearray, position: int, lines: int) -> bool:
@@ -273,7 +295,11 @@ def _first_bytes(path: Path) -> bytes:
     try:
         with open_bytes(path) as file:
             first = file.read(CHUNK)
-            while b"\n" not in first.lstrip(b"\r\n") and len(first) <= HEADER_BYTES and (more := file.read(CHUNK)):
+            while (
+                b"\n" not in MARKED.sub(b"", first.lstrip(b"\r\n"), 1)
+                and len(first) <= HEADER_BYTES
+                and (more := file.read(CHUNK))
+            ):
                 first += more
     except Exception:
         weigh(path)  # which says where

@@ -36,6 +36,7 @@ from understudy.tables.ballot import CANDIDATES, EMPTY, TEXT, supports, vote
 from understudy.tables.layers import Layers
 from understudy.tables.reading import DOUBLE_TYPES, TEXT_TYPES, numbers, texts
 from understudy.tables.source import Source
+from understudy.tables.spelling import spelling
 from understudy.tables.table import Table
 
 TOLERANCE = Fraction(1, 100)
@@ -156,10 +157,10 @@ def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
         case "boolean":
             return _boolean(source, name, dtype, look)
         case "integer":
-            column = Integer(**coded)  # type: ignore[arg-type]
-            if _is_key(source, column, look):
+            number = Integer(**coded)  # type: ignore[arg-type]
+            if _is_key(source, number, look):
                 return Identifier(name=name, dtype=dtype, note="nearly every cell is different")
-            return column
+            return number
         case "real":
             return Real(**coded, step=Fraction(1, 10**FLOAT_DECIMALS))  # type: ignore[arg-type]
         case "date":
@@ -169,7 +170,8 @@ def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
         case "time":
             return Time(**coded)  # type: ignore[arg-type]
         case "text":
-            return _labels_or_text(common, look)
+            column = _labels_or_text(common, look)
+            return replace(column, note=spelling(source, name) or column.note)
     return Real(**coded, step=Fraction(1, 10 ** int(elected.removeprefix("decimal"))))  # type: ignore[arg-type]
 
 

@@ -201,7 +201,7 @@ def _open_files(
     ]
     names = check_names(list(hows[0].names), f"{paths[0].name}:{hows[0].line}" if hows[0].header else paths[0].name)
     for path, how in zip(paths, hows, strict=True):
-        if (how.names, how.delimiter) != (hows[0].names, hows[0].delimiter):
+        if (how.names, how.delimiter, how.marked) != (hows[0].names, hows[0].delimiter, hows[0].marked):
             raise TableError(
                 f"{path.name}:{how.line}: its header differs from that of {paths[0].name}. Nothing was read"
             )
