@@ -87,3 +87,11 @@ def test_whatever_the_noise_says_the_column_is_sound(counts, most, least, walls)
     codes = np.repeat(np.arange(len(codec.bins)), 3)
     index = codec.decode(codes, rng, codec.spread(masses)).index
     assert (np.searchsorted(column.bins, index, side="right") - 1 == codes).all()
+
+
+def test_counts_that_cancel_out_but_for_rounding_are_an_empty_bin():
+    """0.1 + 0.2 − 0.3 is above zero by a rounding error: nobody is there, and no share-out of it can be found."""
+    leaves = Leaves(np.arange(4), np.array([0.1, 0.2, -0.3]), np.full(3, 1e-9))
+    starts, weights = grain(leaves, np.array([0]))
+    assert starts[0] == 0
+    assert not weights.any()

@@ -170,13 +170,15 @@ def _shrunk(
 
 
 def _positive(counts: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The nearest counts that are not negative and have the same sum; all zero where that is not positive.
+    """The nearest counts that are not negative and have the same sum; all zero where that is not positive, but for rounding.
 
     >>> _positive(np.array([10.0, -2.0, 1.0]), np.ones(3)).tolist()
     [9.0, 0.0, 0.0]
+    >>> _positive(np.array([0.1, 0.2, -0.3]), np.ones(3)).tolist()
+    [0.0, 0.0, 0.0]
     """
     total = float(counts.sum())
-    if total <= 0:
+    if total <= 1e-9 * float(np.abs(counts).sum()):
         return np.zeros_like(counts)
     order = np.argsort(-counts / variance, kind="stable")
     level = (np.cumsum(counts[order]) - total) / np.cumsum(variance[order])
