@@ -21,6 +21,17 @@ def test_it_reads_as_a_sentence(shell: Shell) -> None:
     assert done.out.endswith("Nothing was read and nothing was spent.\n")
 
 
+def test_the_default_synthesizer_is_audited_as_configured(shell: Shell) -> None:
+    done = shell("audit", "--epsilon", 10, "--delta", "1e-6", "--runs", 200)
+    assert done.code == 0, done.err
+    assert done.out.startswith("adaptive, ε = 10.00, δ = 1e-6, add_remove: ")
+    plain = shell("audit", "--synthesizer", "independent", "--set", "equal=true", "--epsilon", 10, "--runs", 200)
+    assert plain.code == 0, plain.err
+    wrong = shell("audit", "--set", "colour=red", "--epsilon", 10)
+    assert wrong.code == 1
+    assert 'adaptive: there is no option "colour"' in wrong.err
+
+
 def test_json_and_a_file(shell: Shell, people: Path, schema: Path) -> None:
     done = shell("audit", people, "--schema", schema, "--epsilon", 1, "--runs", 200, "--canaries", 50, "--json")
     assert done.code == 0, done.err
@@ -36,7 +47,7 @@ def test_a_broken_promise_ends_with_one(shell: Shell, monkeypatch: pytest.Monkey
         return exact + self.draw(self.law, scale / 2, exact.shape)
 
     monkeypatch.setattr(Room, "noisy", half)
-    done = shell("audit", "--epsilon", 10, "--runs", 400)
+    done = shell("audit", "--synthesizer", "independent", "--epsilon", 10, "--runs", 400)
     assert done.code == 1
     assert "VIOLATION at 1e-6" in done.out
     assert "Do not release" in done.out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli import options
+from understudy.cli import options, settings
 from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_input
 from understudy.cli.screen import Screen, amount
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 @click.command(short_help="Try to refute a synthesizer's promise.")
 @click.argument("file", type=options.FILE, required=False)
 @click.option("--schema", type=options.FILE, metavar="S", help="What is public about FILE; every column declared.")
-@click.option(
-    "--synthesizer", default="independent", show_default=True, metavar="NAME", help="See `understudy synthesizers`."
-)
+@settings.synthesizer
+@settings.setting
 @options.epsilon
 @options.delta
 @options.neighbours
@@ -47,6 +46,7 @@ def audit(
     file: Path | None,
     schema: Path | None,
     synthesizer: str,
+    set_options: tuple[str, ...],
     epsilon: str,
     delta: str | None,
     neighbours: str,
@@ -66,13 +66,14 @@ def audit(
         check_input(file)
     elif schema is not None or ledger is not None:
         raise click.UsageError("--schema and --ledger go with a FILE.")
+    method = settings.chosen(synthesizer, set_options)
     from understudy.workflow.audit import audit as look
 
     with screen.progress():
         found = look(
             file,
             schema,
-            synthesizer=synthesizer,
+            synthesizer=method,
             epsilon=epsilon,
             delta=delta,
             neighbours=neighbours,

@@ -1,4 +1,4 @@
-"""Which algorithm, and how it is set: the two options that `synthesize` and `plan` share."""
+"""Which algorithm, and how it is set: the two options that `synthesize`, `plan` and `audit` share."""
 
 from __future__ import annotations
 

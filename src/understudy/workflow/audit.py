@@ -223,7 +223,8 @@ def _prepared(
     if not described.closed:
         name = next(n for n in described if not described[n].closed)
         raise Refused(
-            f"{name}: canaries need to know which values there are. Declare this column's domain in the schema. Nothing was spent"
+            f"{name}: canaries need to know which values there are. Declare this column's domain in a schema (understudy describe"
+            " drafts one). Nothing was spent"
         )
     filter = filter_for(budget, described, method, currency)
     refuse_early(described, method, filter, budget.epsilon)

@@ -35,7 +35,7 @@ AT_ONCE = 4_096
 """Answers scored together."""
 
 POOL = 100_000
-"""Noise drawn at a time and handed out in order."""
+"""Noise drawn at a time, at the most, and handed out in order."""
 
 CERTAIN = 60.0
 """The score of a cell that shows on one table and cannot on the other."""
@@ -61,6 +61,8 @@ class _Tap:
 
     def __init__(self) -> None:
         self.open = True
+        self.ahead = 1
+        """Answers to this question that are still to come: wide noise is drawn one by one, and slowly."""
         self._pools: dict[tuple[Law, Fraction], tuple[NDArray[np.int64], int]] = {}
 
     def __call__(self, law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -71,7 +73,7 @@ class _Tap:
             return draw(law, scale, shape)
         pool, at = self._pools.get((law, scale), (np.zeros(0, np.int64), 0))
         if at + wanted > len(pool):
-            pool, at = draw(law, scale, (POOL,)), 0
+            pool, at = draw(law, scale, (min(POOL, wanted * self.ahead),)), 0
         self._pools[law, scale] = pool, at + wanted
         return pool[at : at + wanted].reshape(shape)
 
@@ -131,7 +133,8 @@ class _HearingTill(Till):
         self, request: Mapping[str, object], cost: Cost, count: Callable[[], Exact], draw: Callable[[Exact], Answer]
     ) -> Answer:
         """Charge once, then hear the question on both tables."""
-        before = self._spent
+        before, times = self._spent, self._hearing.times
+        self._tap.ahead = 2 * times + 1
         self._pair.at = 1
         other = count()
         self._pair.at = 0
@@ -145,10 +148,11 @@ class _HearingTill(Till):
         score = self._scorer(request, own[0], other, draw)
         worlds = ((self._hearing.here, own[0]), (self._hearing.there, other))
         for world, (scores, exact) in enumerate(worlds):
-            for start in range(0, self._hearing.times, AT_ONCE):
-                size = min(AT_ONCE, self._hearing.times - start)
+            for start in range(0, times, AT_ONCE):
+                size = min(AT_ONCE, times - start)
+                self._tap.ahead = (2 - world) * times - start
                 scores[start : start + size] += score([draw(exact) for _ in range(size)], world == 1)
-                part = (world + start / self._hearing.times) / 2
+                part = (world + start / times) / 2
                 self._hearing.progress("hearing", before + part * (self._spent - before))
         self._hearing.questions += 1
         return answer
