@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from understudy.reports.chart import HIGH, column_chart, matrix, scale_bar, scatter
+from understudy.reports.chart import HIGH, column_chart, scale_bar, scatter
+from understudy.reports.heatmap import matrix
 
 HOSTILE = "</svg><script>alert(1)</script>"
 
@@ -51,23 +52,9 @@ def test_figures_are_well_formed_and_hold_no_markup_of_others(drawn: str) -> Non
     assert "<script" not in drawn
 
 
-def test_a_matrix_keeps_the_two_sides_apart() -> None:
-    drawn = parsed(matrix(["a", "b", "c"], {("a", "b"): 0.2}, {("b", "a"): 0.9}, title="t"))
-    places = [(float(r.get("x", 0)), float(r.get("y", 0))) for r in drawn.iter() if r.tag.endswith("rect")]
-    (x1, y1), (x2, y2) = places
-    assert x1 < x2
-    assert y1 > y2
-
-
 def test_no_scale_without_ends() -> None:
     assert scale_bar(0.3, None, 1.0, None) == ""
     assert scale_bar(0.3, 1.0, 1.0, None) == ""
-
-
-def test_wide_tables_stay_small() -> None:
-    names = [f"column {i}" for i in range(100)]
-    pairs = {(a, b): 0.1 for i, a in enumerate(names) for b in names[:i]}
-    assert len(matrix(names, pairs, title="t")) < 1_000_000
 
 
 def test_names_of_neighbouring_points_do_not_cover_each_other() -> None:

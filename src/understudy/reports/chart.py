@@ -7,10 +7,10 @@ nothing is told by colour alone: real rows are filled bars, synthetic ones are d
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
-from math import ceil, log10
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,54 +75,7 @@ def column_chart(name: str, labels: Sequence[str], synthetic: Shares, real: Shar
     )
     parts += _ticks(words, left, pitch, bottom)
     told = f"{name}: share of rows by value" + ("" if real is None else ", real and synthetic")
-    return _svg(WIDE, HIGH, told, parts)
-
-
-def matrix(
-    names: Sequence[str],
-    below: Mapping[tuple[str, str], float],
-    above: Mapping[tuple[str, str], float] | None = None,
-    *,
-    title: str,
-    end: float | None = None,
-) -> str:
-    """A square of pairs: one measure below the diagonal, another above it; darker is more.
-
-    >>> matrix(["a", "b"], {("a", "b"): 0.5}, title="distance").count("<rect")
-    1
-    """
-    size = max(4, min(34, 640 // max(len(names), 1)))
-    written = size >= 26
-    label = round(GLYPH * min(max((len(n) for n in names), default=0), 16)) + 10 if size >= 10 else 10
-    place = {name: i for i, name in enumerate(names)}
-    top = end or max([*below.values(), *(above or {}).values(), 1e-9])
-    parts = []
-    for values, lower in ((below, True), (above or {}, False)):
-        for (a, b), value in values.items():
-            i, j = sorted((place[a], place[b]))
-            row, column = (j, i) if lower else (i, j)
-            x, y = label + column * size, 6 + row * size
-            fill, ink = shade(value / top)
-            parts.append(
-                f'<rect x="{x}" y="{y}" width="{size - 1}" height="{size - 1}" fill="{fill}">'
-                f"<title>{safe(f'{a} × {b}: {value:.3f}')}</title></rect>"
-            )
-            if written:
-                parts.append(
-                    f'<text x="{x + size / 2:.0f}" y="{y + size / 2 + 3:.0f}" font-size="9" text-anchor="middle" fill="{ink}" '
-                    f'pointer-events="none">{_short(value)}</text>'
-                )
-    if size >= 10:
-        for name, i in place.items():
-            middle = 6 + i * size + size / 2 + 3
-            parts.append(f'<text x="{label - 4}" y="{middle:.0f}" font-size="10" text-anchor="end">{_cut(name)}</text>')
-            across = label + i * size + size / 2
-            low = 12 + len(names) * size
-            turned = f'transform="rotate(-50 {across:.0f} {low})"'
-            parts.append(
-                f'<text x="{across:.0f}" y="{low}" font-size="10" text-anchor="end" {turned}>{_cut(name)}</text>'
-            )
-    return _svg(label + len(names) * size + 8, 20 + len(names) * size + 0.8 * label, title, parts)
+    return framed(WIDE, HIGH, told, parts)
 
 
 def scatter(points: Sequence[tuple[str, float, float]], *, x: str, y: str, title: str) -> str:
@@ -155,9 +108,9 @@ def scatter(points: Sequence[tuple[str, float, float]], *, x: str, y: str, title
         said = safe(f"{name}: {here:.4g}, {there:.4g}")
         parts.append(
             f'<circle cx="{px:.1f}" cy="{py:.1f}" r="6" fill="{SYNTHETIC}"><title>{said}</title></circle>'
-            f'<text x="{px + 10:.1f}" y="{line + 4:.1f}" font-size="12">{_cut(name, 24)}</text>'
+            f'<text x="{px + 10:.1f}" y="{line + 4:.1f}" font-size="12">{cut(name, 24)}</text>'
         )
-    return _svg(left + wide + 150, top + high + 44, title, parts)
+    return framed(left + wide + 150, top + high + 44, title, parts)
 
 
 def scale_bar(value: float, best: float | None, worst: float | None, baseline: float | None) -> str:
@@ -176,7 +129,7 @@ def scale_bar(value: float, best: float | None, worst: float | None, baseline: f
     if baseline is not None:
         tick = 6 + 108 * min(max((baseline - worst) / (best - worst), 0.0), 1.0)
         parts.append(f'<line x1="{tick:.1f}" y1="2" x2="{tick:.1f}" y2="14" stroke="{INK}"/>')
-    return _svg(120, 16, f"{value:.4g}, worst {worst:g}, best {best:g}", parts)
+    return framed(120, 16, f"{value:.4g}, worst {worst:g}, best {best:g}", parts)
 
 
 def _gathered(labels: Sequence[str], synthetic: Shares, real: Shares | None) -> tuple[list[str], Shares]:
@@ -214,29 +167,13 @@ def _tick(word: str) -> str:
     return text if len(text) <= 9 else f"{text[:8]}…"
 
 
-def shade(share: float) -> tuple[str, str]:
-    """From pale to dark blue, and an ink that can be read on it."""
-    share = min(max(share, 0.0), 1.0)
-    pale, dark = (247, 249, 252), (0, 60, 120)
-    red, green, blue = (round(p + (d - p) * share) for p, d in zip(pale, dark, strict=True))
-    return f"#{red:02x}{green:02x}{blue:02x}", "#ffffff" if share > 0.55 else INK
-
-
-def _short(value: float) -> str:
-    return (
-        "0"
-        if value < 0.0005
-        else f"{value:.2f}".lstrip("0")
-        if value < 1
-        else f"{value:.{max(0, 1 - int(log10(value)))}f}"
-    )
-
-
-def _cut(text: str, most: int = 16) -> str:
+def cut(text: str, most: int = 16) -> str:
+    """Somebody else's text, escaped, and no longer than there is room for."""
     return safe(text if len(text) <= most else f"{text[: most - 1]}…")
 
 
-def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+def framed(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+    """A whole figure with its title."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" fill="{INK}">'
         f"<title>{safe(title)}</title>{''.join(parts)}</svg>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -21,17 +21,15 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined, Template
 from numpy.typing import NDArray
 
-from understudy.findings import Assessment, Fact, Finding, Part
+from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
 from understudy.releases.atomic import whole
-from understudy.reports.chart import column_chart, matrix, scale_bar, scatter
+from understudy.reports.chart import column_chart, scale_bar, scatter
+from understudy.reports.pairs import pair_figures, worst_tables
 from understudy.reports.registry import registry
 from understudy.workflow.evaluate import Evaluation
 
 FORMAT, VERSION = "understudy report", 1
-
-WORST = 12
-"""Tables in the list of the worst."""
 
 PARTS = 40
 """Parts of a finding that a page lists, the farthest from good first; the twin has all."""
@@ -131,6 +129,7 @@ class Report:
         script = _asset("filter.js")
         digest = base64.b64encode(sha256(script.encode()).digest()).decode()
         card = list(self.release.card) if self.release is not None else []
+        pairs = pair_figures(self.utility, [c.name for c in self.columns])
         return _page().render(
             title=self.title,
             internal=self.internal,
@@ -144,13 +143,13 @@ class Report:
             silent=[e for e in card if e.error is None],
             card_sentence="" if self.release is None else self.release.card.sentence(),
             columns=self.columns,
-            pairs=_pair_figures(self.utility, [c.name for c in self.columns]),
-            worst=_worst(self.utility),
+            pairs=pairs,
+            worst=worst_tables(self.utility),
             assessments=self.assessments,
             most=PARTS,
             trade=trade_figure(self.trade),
             missing=self.not_computed,
-            contents=self._contents(),
+            contents=self._contents(paired=bool(pairs)),
             bar=_bar,
             told=_told,
             number=_number,
@@ -205,13 +204,13 @@ class Report:
         inside = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
         return f'<iframe sandbox="allow-scripts" style="width:100%;height:40rem;border:0" srcdoc="{inside}"></iframe>'
 
-    def _contents(self) -> list[tuple[str, str]]:
+    def _contents(self, *, paired: bool) -> list[tuple[str, str]]:
         listed = []
         if self.release is not None:
             listed += [("guarantee", "Guarantee"), ("account", "Account"), ("card", "Card")]
         if self.columns:
             listed.append(("columns", "Columns"))
-        if _pair_figures(self.utility, [c.name for c in self.columns]):
+        if paired:
             listed.append(("pairs", "Pairs"))
         listed += [(a.subject, a.subject.capitalize()) for a in self.assessments]
         if self.trade:
@@ -219,48 +218,6 @@ class Report:
         if self.not_computed:
             listed.append(("missing", "Not computed"))
         return listed
-
-
-@dataclass(frozen=True)
-class _Figure:
-    title: str
-    note: str
-    drawn: str
-
-
-def _pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[_Figure]:
-    figures: list[_Figure] = []
-    if utility is None or len(names) < 2:
-        return figures
-    if "tvd_2" in utility and utility["tvd_2"].computed:
-        values = _pairs(utility["tvd_2"], lambda part: part.value)
-        note = "Share of rows in a wrong cell of each table of two columns; darker is worse. Point at a square for its number."
-        figures.append(_Figure("Distance of pairs", note, matrix(names, values, title="distance of pairs")))
-    if "mutual_information" in utility and utility["mutual_information"].computed:
-        finding = utility["mutual_information"]
-        real = _pairs(finding, lambda part: part.facts.get("real"))
-        made = _pairs(finding, lambda part: part.facts.get("synthetic"))
-        note = "Above the diagonal the real rows, below it the synthetic ones: the same picture on both sides is what to look for."
-        figures.append(
-            _Figure("Mutual information, before and after", note, matrix(names, made, real, title="mutual information"))
-        )
-    return figures
-
-
-def _pairs(finding: Finding, of: Callable[[Part], object]) -> dict[tuple[str, str], float]:
-    found = {}
-    for part in finding.parts:
-        value = of(part)
-        if len(part.columns) == 2 and isinstance(value, int | float):
-            found[part.columns[0], part.columns[1]] = float(value)
-    return found
-
-
-def _worst(utility: Assessment | None) -> list[Part]:
-    if utility is None:
-        return []
-    parts = [p for name in ("tvd_2", "tvd_3") if name in utility for p in utility[name].worst_parts(WORST)]
-    return sorted(parts, key=lambda p: -(p.value or 0.0))[:WORST]
 
 
 def trade_figure(points: Sequence[tuple[str, float, float]]) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from understudy.errors import Refused
 from understudy.releases import Release
-from understudy.reports.chart import column_chart, safe, shade
+from understudy.reports.chart import column_chart, safe
+from understudy.reports.heatmap import shade
 
 MOST = 60
 """Codes of a column that a table of two draws; the rest is left to the download."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from shlex import quote
 
 from understudy.releases import Release
-from understudy.reports.chart import column_chart, matrix
+from understudy.reports.chart import column_chart
+from understudy.reports.heatmap import matrix
 from understudy.reports.report import point, trade_figure
 from understudy.studio.graph import information
 from understudy.studio.job import Job
@@ -61,7 +62,8 @@ def heat(job: Job) -> str:
                 value = part.facts.get(which)
                 if isinstance(value, int | float):
                     side[part.columns[0], part.columns[1]] = float(value)
-        return matrix(names, sides[0], sides[1], title="mutual information: real above, synthetic below the diagonal")
+        told = "mutual information: real above, synthetic below the diagonal"
+        return matrix(names, sides[0], sides[1], title=told, sides=("synthetic", "real"))
     few = names[:PAIRED]
     made = {(a, b): information(job.release.card.table((a, b))) for i, a in enumerate(few) for b in few[:i]}
     return matrix(few, made, title="mutual information of the synthetic rows")

@@ -1,0 +1,97 @@
+"""What a report draws of pairs of columns: how far their tables are off, and how columns go together before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from understudy.findings import Assessment, Finding, Part
+from understudy.reports.heatmap import MOST, matrix
+
+WORST = 12
+"""Tables in the list of the worst."""
+
+BOTH = (
+    "Above the diagonal the real rows, below it the synthetic ones: the same picture on both sides is what to look for."
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One picture with what it is called and how to read it."""
+
+    title: str
+    note: str
+    drawn: str
+
+
+def pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[Figure]:
+    """Distances of pairs, correlations and mutual information, whichever were computed.
+
+    >>> part = Part(name="a × b", columns=("a", "b"), value=0.1, facts={"real": 0.6, "synthetic": 0.5})
+    >>> found = Assessment(subject="utility", findings=(Finding(name="correlation", title="Correlations", value=0.1, parts=(part,)),))
+    >>> [figure.title for figure in pair_figures(found, ["a", "b"])]
+    ['Correlations, before and after', 'Correlations, synthetic less real']
+    """
+    if utility is None or len(names) < 2:
+        return []
+    found = {finding.name: finding for finding in utility if finding.computed}
+    figures: list[Figure] = []
+    if "tvd_2" in found:
+        values = _pairs(found["tvd_2"], lambda part: part.value)
+        note = "Share of rows in a wrong cell of each table of two columns; darker is worse. Point at a square for its number."
+        figures.append(
+            Figure("Distance of pairs", _told(note, names), matrix(names, values, title="distance of pairs"))
+        )
+    if "correlation" in found:
+        figures += _dependence(found["correlation"], "Correlations", names, signed=True)
+    if "mutual_information" in found:
+        figures += _dependence(found["mutual_information"], "Mutual information", names, signed=False)
+    return figures
+
+
+def worst_tables(utility: Assessment | None) -> list[Part]:
+    """The tables of two and three columns with the largest distance."""
+    if utility is None:
+        return []
+    parts = [p for name in ("tvd_2", "tvd_3") if name in utility for p in utility[name].worst_parts(WORST)]
+    return sorted(parts, key=lambda p: -(p.value or 0.0))[:WORST]
+
+
+def _dependence(finding: Finding, title: str, names: Sequence[str], *, signed: bool) -> list[Figure]:
+    """Both tables in one square, and what changed in another."""
+    real = _pairs(finding, lambda part: part.facts.get("real"))
+    made = _pairs(finding, lambda part: part.facts.get("synthetic"))
+    lost = {pair: made[pair] - real[pair] for pair in real if pair in made}
+    known = {name for pair in [*real, *made] for name in pair}
+    shown = [name for name in names if name in known]
+    said = f"{BOTH} Orange is negative." if signed else BOTH
+    change = "Blue: columns go together more closely than in the real rows; orange: less. White is what to look for."
+    if signed:
+        change = "Blue: the synthetic correlation is higher; orange: it is lower. White is what to look for."
+    sides = ("synthetic", "real")
+    return [
+        Figure(
+            f"{title}, before and after",
+            _told(said, shown),
+            matrix(shown, made, real, title=title.lower(), end=1.0 if signed else None, signed=signed, sides=sides),
+        ),
+        Figure(
+            f"{title}, synthetic less real",
+            _told(change, shown),
+            matrix(shown, lost, title=f"{title.lower()}, synthetic less real", signed=True, brief=True),
+        ),
+    ]
+
+
+def _told(note: str, names: Sequence[str]) -> str:
+    return note if len(names) <= MOST else f"{note} Of {len(names):,} columns, the {MOST} with the largest values."
+
+
+def _pairs(finding: Finding, of: Callable[[Part], object]) -> dict[tuple[str, str], float]:
+    found = {}
+    for part in finding.parts:
+        value = of(part)
+        if len(part.columns) == 2 and isinstance(value, int | float):
+            found[part.columns[0], part.columns[1]] = float(value)
+    return found
