@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from tests.schema.formats.examples import CSVW, DPSYNTH, FRICTIONLESS, NIST, SDV, SDV_SINGLE, SMARTNOISE
@@ -64,6 +65,12 @@ def test_smartnoise_protects_rows_where_it_is_told_to() -> None:
     assert isinstance(schema["patient"], Identifier)
 
 
+def test_smartnoise_in_its_earlier_words() -> None:
+    schema, notes = read(SMARTNOISE.replace("private_id", "is_key").replace("lower", "min").replace("upper", "max"))
+    assert schema == read(SMARTNOISE)[0]
+    assert "is_key" not in notes
+
+
 def test_two_private_ids_are_refused() -> None:
     with pytest.raises(SchemaError, match="two columns are marked `private_id`"):
         read(SMARTNOISE.replace("sex: {type: string, cardinality: 3}", "sex: {type: string, private_id: true}"))
@@ -91,6 +98,15 @@ def test_sdv_of_one_table() -> None:
     assert schema["sex"] == Categorical(name="sex")
 
 
+def test_alternate_keys_of_sdv_are_left_out_of_releases() -> None:
+    document = json.loads(SDV)
+    document["tables"]["visits"]["alternate_keys"] = ["age", ["town", "admitted"]]
+    found = read_format(document)
+    assert isinstance(found.schema["age"], Identifier)
+    assert isinstance(found.schema["town"], Categorical)
+    assert "`alternate_keys` of several columns have no counterpart and are left out" in found.notes
+
+
 def test_a_sequence_key_asks_for_a_unit() -> None:
     document = json.loads(SDV_SINGLE) | {"sequence_key": "sex"}
     found = read_format(document)
@@ -112,6 +128,20 @@ def test_frictionless() -> None:
     assert schema["town"] == Categorical(name="town", missing=("-7",))
     assert "`pattern` has no counterpart" in notes
     assert isinstance(schema["shape"], Text)
+
+
+def test_missing_values_of_frictionless_may_have_labels() -> None:
+    document = json.loads(FRICTIONLESS)
+    fields = document["resources"][0]["schema"]
+    fields["missingValues"] = ["", {"value": "-7", "label": "refused"}]
+    fields["fields"][3]["missingValues"] = [{"value": "-8", "label": "unknown"}, "NA"]
+    found = read_format(document)
+    assert found.schema["age"].missing == ("-7",)
+    assert found.schema["sex"].missing == ("-8", "NA")
+    assert "the labels of `missingValues` are left out; its values are what cells hold" in found.notes
+    fields["missingValues"] = [{"label": "refused"}]
+    with pytest.raises(SchemaError, match="`missingValues` must list single values, or mappings with a `value` each"):
+        read_format(document)
 
 
 def test_a_schema_alone_is_frictionless_too() -> None:
@@ -154,6 +184,49 @@ def test_csvw_in_the_w3c_s_own_words() -> None:
     assert found.schema["Trim Cycle"] == Boolean(name="Trim Cycle", true=("Y",), false=("N",), missing=("?",))
     assert isinstance(found.schema["any"], Undeclared)
     assert any("format" in note for note in found.notes)
+
+
+def csvw_with(name: str, **words: object) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(CSVW)
+    for column in document["tableSchema"]["columns"]:
+        if column["name"] == name:
+            column |= words
+    return document
+
+
+def ranges(*starts: object) -> list[dict[str, object]]:
+    return [{"@type": "Partition", "predicate": {"lowerBound": start, "upperBound": None}} for start in starts]
+
+
+def test_ranges_of_csvw_that_begin_below_the_least_value_are_bins() -> None:
+    found = read_format(csvw_with("pulse", partitions=ranges(0.0, 100.0, 150.0, 400.0)))
+    assert found.schema["pulse"] == Integer(name="pulse", min=40, max=199, bins=(40, 100, 150, 200))
+    days = read_format(csvw_with("admitted", partitions=ranges("2010-01-01", "2020-07-01")))
+    assert [str(days.schema["admitted"].value_at(i)) for i in days.schema["admitted"].bins[:-1]] == [
+        "2015-01-01",
+        "2020-07-01",
+    ]
+    document = csvw_with("pulse", partitions=ranges(0, 100))
+    del document["tableSchema"]["columns"][-1]["maximum"]
+    open_ = read_format(document)
+    assert open_.schema["pulse"].bins is None
+    assert any("`partitions` that are ranges need `minimum` and `maximum`" in note for note in open_.notes)
+    with pytest.raises(SchemaError, match='column "pulse"'):
+        read_format(csvw_with("pulse", minimum="low"))
+
+
+def test_only_what_is_fixed_for_each_unit_is_constant() -> None:
+    fixed = [{"dependsOn": name, "dependencyType": "fixedPerEntity"} for name in ("patient", "admitted")]
+    both = read_format(csvw_with("blood", rowDependencies=fixed))
+    assert both.schema["blood"].constant
+    told = 'column "blood": it is fixed for each "admitted", which is not the unit; that is left out'
+    assert told in both.notes
+    other = read_format(csvw_with("blood", rowDependencies=fixed[1:]))
+    assert not other.schema["blood"].constant
+    assert told in other.notes
+    marked = csvw_with("blood", rowDependencies=fixed[:1])
+    del marked["privacyUnit"]  # the column's own mark says it too
+    assert read_format(marked).schema["blood"].constant
 
 
 def test_contributions_without_a_unit_are_refused() -> None:

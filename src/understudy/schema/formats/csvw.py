@@ -84,6 +84,7 @@ def read(node: Node, draft: Draft) -> None:
             unit = marked[0]
         if len(marked) > 1:
             raise draft.source.error(node.line, "two columns are marked `privacyId`. A unit has one id; mark one")
+        _settle_constants(draft, unit)
         if unit is not None:
             draft.unit = {"id": unit, "max_rows": 1 if most is None else most}
         elif most not in (None, 1):
@@ -93,6 +94,16 @@ def read(node: Node, draft: Draft) -> None:
         groups(table.listed("additionalInformation"), draft)
         if table.get("maxLength") is not None:
             table.note("`maxLength` bounds the number of rows, which needs no bound here, and is left out")
+
+
+def _settle_constants(draft: Draft, unit: str | None) -> None:
+    """A column that is fixed for each unit is constant; what else it is fixed for has no counterpart."""
+    for name, _, words in draft.columns:
+        for on in words.pop("fixedFor", ()):
+            if on == unit:
+                words["constant"] = True
+            else:
+                draft.note(f'column "{name}": it is fixed for each "{on}", which is not the unit; that is left out')
 
 
 def _column(node: Node, draft: Draft, null: tuple[str, ...], keys: set[str]) -> None:
@@ -113,7 +124,7 @@ def _column(node: Node, draft: Draft, null: tuple[str, ...], keys: set[str]) -> 
         said = _said(words, name)
         is_key = words.flag("privacyId") or name in keys or (words.text("name") or name) in keys
         nullable = False if words.flag("required") else None
-        constant = dependencies(words, name, draft)
+        fixed = dependencies(words, name, draft)
         if is_key:
             mark = True if words.flag("privacyId") else None
             draft.column(name, node.line, type="identifier", note=note, privacyId=mark)
@@ -121,7 +132,7 @@ def _column(node: Node, draft: Draft, null: tuple[str, ...], keys: set[str]) -> 
         if isinstance(said.get("values"), list):
             said["values"] = [value for value in said["values"] if value not in codes]
         draft.column(
-            name, node.line, **said, nullable=nullable, missing=codes or None, note=note, constant=constant or None
+            name, node.line, **said, nullable=nullable, missing=codes or None, note=note, fixedFor=fixed or None
         )
 
 
@@ -146,9 +157,10 @@ def _typed(words: Words, inner: Words, name: str, base: str, pattern: str | None
     if values is not None:
         return values
     if base in _WHOLE:
-        return {"type": "integer", "min": least or _WHOLE[base], "max": most, "bins": _bins(words)}
+        least = least or _WHOLE[base]
+        return {"type": "integer", "min": least, "max": most, "bins": _bins(words, least, most)}
     if base in _REAL:
-        return real(words, least, most) | {"bins": _bins(words)}
+        return real(words, least, most) | {"bins": _bins(words, least, most)}
     if base in _MOMENTS:
         kind = _MOMENTS[base]
         if pattern is not None and pattern not in _ISO:
@@ -156,7 +168,7 @@ def _typed(words: Words, inner: Words, name: str, base: str, pattern: str | None
         for bound in (least, most):
             if bound is not None and moments.plain(bound, kind, None) is None:
                 raise words.error("minimum", f"`minimum` and `maximum` must be a {kind} such as 2024-12-31")
-        return {"type": kind, "min": least, "max": most}
+        return {"type": kind, "min": least, "max": most, "bins": _bins(words, least, most, kind)}
     if base in _ANY:
         return {}
     if base not in _TEXT:
@@ -196,11 +208,26 @@ def _predicates(words: Words, key: str) -> list[tuple[Words, str | None]]:
     return found
 
 
-def _bins(words: Words) -> list[str] | None:
-    """Partitions that are ranges are bins; only where each begins counts."""
+def _bins(words: Words, least: str | None, most: str | None, kind: str | None = None) -> list[str] | None:
+    """Partitions that are ranges are bins; where each begins counts, and the first begins at the least value."""
     texts = {text for _, text in _predicates(words, "lowerBound") if text is not None}
-    starts = sorted((exact, text) for text in texts if (exact := parse_fraction(text)) is not None)
-    return [text for _, text in starts] or None
+    if not texts:
+        return None
+    if least is None or most is None:
+        words.note("`partitions` that are ranges need `minimum` and `maximum`, and are left out")
+        return None
+    low, high = _place(least, kind), _place(most, kind)
+    if low is None or high is None:  # what is wrong with a bound is said of the bound
+        return None
+    starts = sorted((place, text) for text in texts if (place := _place(text, kind)) is not None)
+    return [least, *(text for place, text in starts if low < place <= high)]
+
+
+def _place(text: str, kind: str | None) -> Any:
+    """What numbers, or moments, are ordered by."""
+    if kind is None:
+        return parse_fraction(text)
+    return None if moments.plain(text, kind, None) is None else text.replace("T", " ")
 
 
 def write(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:

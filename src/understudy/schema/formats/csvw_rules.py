@@ -10,9 +10,9 @@ from understudy.schema.predicate import Comparison, Name, Operator
 from understudy.schema.tree import Node
 
 
-def dependencies(words: Words, name: str, draft: Draft) -> bool:
-    """Read a column's dependencies into rules; whether it is the same in all rows of a unit."""
-    constant = False
+def dependencies(words: Words, name: str, draft: Draft) -> list[str]:
+    """Read a column's dependencies into rules; the columns for each value of which it is the same in all rows."""
+    fixed: list[str] = []
     for node in words.listed("rowDependencies"):
         with Words(node, draft, words.where, "a dependency") as one:
             on = one.text("dependsOn")
@@ -22,12 +22,12 @@ def dependencies(words: Words, name: str, draft: Draft) -> bool:
             if kind == "bigger":
                 draft.rules.append(str(Comparison(Name(on), Operator.AT_MOST, Name(name))))
             elif kind == "fixedPerEntity":
-                constant = True
+                fixed.append(on)
             elif kind == "mapping":
                 _mapping(one, on, name, draft)
             elif kind != "no_dependency":
                 one.note("a `dependencyType` is not known, and the dependency is left out")
-    return constant
+    return fixed
 
 
 def _mapping(one: Words, on: str, name: str, draft: Draft) -> None:

@@ -47,7 +47,7 @@ def read(node: Node, draft: Draft) -> None:
     """Read the fields of one schema."""
     with Words(node, draft, what="the schema") as schema:
         schema.skip("$schema", "fieldsMatch")
-        missing = schema.texts("missingValues") or ()
+        missing = _missing(schema) or ()
         keys = set(schema.texts("primaryKey") or ())
         for field in schema.listed("fields"):
             _field(field, draft, missing, keys)
@@ -72,7 +72,7 @@ def _field(node: Node, draft: Draft, missing: tuple[str, ...], keys: set[str]) -
         if (name in keys or unique) and said.get("type") != "identifier":
             words.note("it is a key, so it is left out of releases")
             said = {"type": "identifier"}
-        own = words.texts("missingValues")
+        own = _missing(words)
         codes = [code for code in (missing if own is None else own) if code != ""]
         if "values" in said and said["values"] != LEARN:
             said["values"] = [value for value in said["values"] if value not in codes]
@@ -85,7 +85,7 @@ def _said(words: Words, limits: Words, name: str, kind: str) -> dict[str, Any]:
     listed = limits.texts("enum")
     categories = words.get("categories")
     if listed is None and categories is not None:
-        listed = _categories(words, categories)
+        listed = _labelled(words, "categories", categories)
     ordered = words.flag("categoriesOrdered")
     pattern = words.text("format")
     if pattern == "default":
@@ -118,18 +118,24 @@ def _said(words: Words, limits: Words, name: str, kind: str) -> dict[str, Any]:
     return {} if kind == "any" else open_labels(words, name)
 
 
-def _categories(words: Words, node: Node) -> tuple[str, ...]:
-    """Categories are values, or mappings with a value and a label; the value is what a cell holds."""
+def _missing(words: Words) -> tuple[str, ...] | None:
+    """Texts that mean missing; none are said where the key is not there."""
+    node = words.get("missingValues")
+    return None if node is None else _labelled(words, "missingValues", node)
+
+
+def _labelled(words: Words, key: str, node: Node) -> tuple[str, ...]:
+    """A list of values, or of mappings with a value and a label; the value is what a cell holds."""
     if node.items is None:
-        raise words.error("categories", "`categories` must be a list")
+        raise words.error(key, f"`{key}` must be a list")
     found = []
     for item in node.items:
         value = item if item.entries is None else _child(item, "value")
         if value is None or value.text is None:
-            raise words.error("categories", "`categories` must list single values, or mappings with a `value` each")
+            raise words.error(key, f"`{key}` must list single values, or mappings with a `value` each")
         found.append(value.written)
     if any(item.entries is not None for item in node.items):
-        words.note("the labels of `categories` are left out; its values are what cells hold")
+        words.note(f"the labels of `{key}` are left out; its values are what cells hold")
     return tuple(found)
 
 

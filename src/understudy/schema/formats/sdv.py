@@ -42,7 +42,7 @@ def read(node: Node, draft: Draft) -> None:
     """Read one table."""
     with Words(node, draft, what="the table") as table:
         table.skip("columns", *_SKIPPED)
-        keys = set(table.texts("primary_key") or ())
+        keys = {*(table.texts("primary_key") or ()), *_alternates(table)}
         entity = table.text("sequence_key")
         for entry in _columns(node):
             _column(entry, draft, key=entry.key in keys or entry.key == entity)
@@ -51,6 +51,14 @@ def read(node: Node, draft: Draft) -> None:
                 f'`sequence_key`: rows of one "{entity}" belong together. The guarantee protects single rows unless you add '
                 "`unit` with that id and `max_rows`"
             )
+
+
+def _alternates(table: Words) -> list[str]:
+    """Columns that are keys by themselves; several that make one together need not be."""
+    items = table.listed("alternate_keys")
+    if any(item.items is not None for item in items):
+        table.note("`alternate_keys` of several columns have no counterpart and are left out")
+    return [item.written for item in items if item.text is not None]
 
 
 def _column(entry: Entry, draft: Draft, *, key: bool) -> None:

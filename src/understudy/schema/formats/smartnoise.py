@@ -1,6 +1,6 @@
 """SmartNoise SQL metadata: a YAML file of collections, schemas and tables, with bounds and the key of the privacy unit.
 
-SmartNoise SQL documentation, "Metadata".
+SmartNoise SQL documentation, "Metadata"; earlier files say `is_key`, `min` and `max`.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ def _column(entry: Entry, draft: Draft, keys: list[str]) -> None:
             raise words.error(None, "it has no `type`")
         words.skip("name")
         nullable = None if words.flag("nullable") is not False else False
-        if words.flag("private_id"):
+        if words.flag("private_id") or words.flag("is_key"):
             keys.append(entry.key)
-            words.skip("lower", "upper", "cardinality")
+            words.skip("lower", "upper", "min", "max", "cardinality")
             draft.column(entry.key, entry.line, type="identifier")
             return
-        low, high = words.exact("lower"), words.exact("upper")
+        low, high = (words.exact(new) or words.exact(old) for new, old in (("lower", "min"), ("upper", "max")))
         match kind:
             case "int" | "integer":
                 said: dict[str, Any] = {"type": "integer", "min": low, "max": high}
