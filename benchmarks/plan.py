@@ -1,135 +1,134 @@
 """Whether plans come true: forecast seconds, memory and noise beside what a run then took.
 
-    python benchmarks/plan.py [--synthesizers mst adaptive] [--epsilon 1] [--data table.csv --domain domain.json]
+    python benchmarks/plan.py                                          randhie and fair, ε = 1
+    python benchmarks/plan.py --tables all --data DIR --epsilon 0.1 1 10 --synthesizers adaptive
+    python benchmarks/plan.py --tables chain --noise                   noise alone: nothing is fitted at the end or sampled
 
-The table is statsmodels' `randhie` (20,190 rows) unless one is given. Each run is a process of its own; memory is its peak. Noise is the
-median, over all marginals that are measured, of the share of rows that noise moves; several looks at one are taken as one. Columns are less
-noisy than pairs, so that the median of both jumps with how many pairs are chosen: the last two ratios are for each of them.
+Tables are those of benchmarks/tables.py. Each run is a process of its own; memory is its peak. Noise is the share of rows that noise alone
+moves, in the median over the columns and pairs of which everything was measured, all answers about one taken together: the estimate of
+least squares against the truth. Beside it stand the ratios for columns and for pairs alone, and how many pairs were forecast to be
+measured and were. The last line says how many forecasts are as promised: time and memory within a factor of two, noise within 30 %.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
-import numpy as np
+import tables
+
+APART, CLOSE = 2.0, 0.3
+"""How many times as much time or memory a run may take as forecast, or the other way round; and the same for noise."""
 
 RUN = """
 import json, resource, sys, time
 import numpy as np
 import pyarrow.parquet as pq
 import understudy as us
-from understudy.models.variance import cell_variance
+from understudy.models.residuals import Residuals
 from understudy.schema import load_schema
-folder, name, epsilon = sys.argv[1], sys.argv[2], sys.argv[3]
+from understudy.workflow.precision import known
+folder, name, epsilon, sampled = sys.argv[1:]
 rows = pq.read_table(f"{folder}/table.parquet")
 schema = load_schema(f"{folder}/schema.yaml")
 us.plan(schema, epsilon=epsilon, synthesizer="independent")  # everything is imported before the clock starts
 began = time.perf_counter()
-release = us.synthesize(rows, schema, epsilon=epsilon, synthesizer=name, ledger=f"{folder}/{name}.ledger")
-release.sample(kind="pyarrow")
+release = us.synthesize(rows, schema, epsilon=epsilon, synthesizer=name, ledger=f"{folder}/{name}-{epsilon}.ledger")
+if sampled == "yes":
+    release.sample(kind="pyarrow")
 seconds = time.perf_counter() - began
-looks, noise = {}, []
-for m in release.measurements:
-    if m.clique:
-        looks.setdefault((m.clique, m.maps), []).append(m)
-for (clique, maps), some in looks.items():  # several looks at one marginal are one, taken together
-    weights = [1 / cell_variance(m) for m in some]
-    seen = sum(w * m.values for w, m in zip(weights, some)) / sum(weights)
-    codes = np.ravel_multi_index([rows[c].to_numpy() for c in clique], schema.sizes(clique))
-    true = np.bincount(codes, minlength=int(np.prod(schema.sizes(clique)))).reshape(schema.sizes(clique))
-    for axis, m in enumerate(maps):
-        true = np.moveaxis(np.tensordot(m.matrix(), true, axes=(1, axis)), 0, axis)
-    noise.append((len(clique), float(np.abs(seen - true).sum()) / 2 / len(rows)))
-print(json.dumps({"seconds": seconds, "memory": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, "noise": noise}))
+peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+pooled, noise = Residuals.of(schema, release.measurements), []
+codes = {c: rows[c].to_numpy().astype(np.int64) for c in schema}
+for k in known(schema, release.measurements):
+    shape = schema.sizes(k.clique)
+    flat = np.ravel_multi_index([codes[c] for c in k.clique], shape)
+    true = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape)
+    noise.append((len(k.clique), float(np.abs(pooled.marginal(k.clique) - true).sum()) / 2 / len(rows)))
+print(json.dumps({"seconds": seconds, "memory": peak, "noise": noise}))
 """
 
-
-def table(data: str | None, domain: str | None) -> tuple[dict[str, np.ndarray], dict[str, int]]:
-    """Columns of codes and the size of each."""
-    if data is not None:
-        rows = np.loadtxt(data, delimiter=",", skiprows=1, dtype=np.int64)
-        names = Path(data).read_text().partition("\n")[0].strip().split(",")
-        return {name: rows[:, i] for i, name in enumerate(names)}, json.loads(Path(domain or "").read_text())
-    from statsmodels.datasets import randhie
-
-    frame = randhie.load_pandas().data
-    coded = {}
-    for name in frame.columns:
-        values = frame[name].to_numpy()
-        distinct = np.unique(values)
-        cuts = distinct if len(distinct) <= 32 else np.unique(np.quantile(values, np.linspace(0, 1, 33)))[1:-1]
-        coded[name] = np.unique(np.digitize(values, cuts), return_inverse=True)[1]
-    return coded, {name: int(codes.max()) + 1 for name, codes in coded.items()}
+HEAD = (
+    f"{'table':<9}{'synthesizer':<13}{'ε':>5}{'seconds':>9}{'forecast':>9}{'ratio':>7}{'MiB':>7}{'forecast':>9}{'ratio':>7}"
+    f"{'noise':>9}{'forecast':>9}{'ratio':>7}{'columns':>9}{'pairs':>7}{'pairs':>7}{'forecast':>9}"
+)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--synthesizers", nargs="+", default=["independent", "mst", "privsyn", "adaptive"])
-    parser.add_argument("--epsilon", nargs="+", default=["1"])
-    parser.add_argument("--data")
-    parser.add_argument("--domain")
-    asked = parser.parse_args()
+def compared(table: tables.Coded, title: str, names: list[str], epsilons: list[str], whole: bool) -> list[bool]:
+    """A line for every synthesizer and ε; whether each is as promised."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     import understudy as us
     from understudy.schema import Integer, Schema, save_schema
 
-    coded, sizes = table(asked.data, asked.domain)
-    rows = len(next(iter(coded.values())))
-    columns = tuple(
-        Integer(name=n, min=0, max=sizes[n] - 1, nullable=False, bins=tuple(range(sizes[n] + 1))) for n in coded
+    schema = Schema(
+        columns=tuple(
+            Integer(name=n, min=0, max=size - 1, nullable=False, bins=tuple(range(size + 1)))
+            for n, size in table.sizes.items()
+        )
     )
-    schema = Schema(columns=columns)
-    head = (
-        "synthesizer",
-        "ε",
-        "seconds",
-        "forecast",
-        "ratio",
-        "MiB",
-        "forecast",
-        "ratio",
-        "noise",
-        "forecast",
-        "ratio",
-        "columns",
-        "pairs",
-    )
-    print("{:<12}{:>6}{:>9}{:>9}{:>7}{:>8}{:>9}{:>7}{:>9}{:>9}{:>7}{:>9}{:>9}".format(*head))
+    kept = []
     with tempfile.TemporaryDirectory() as folder:
-        pq.write_table(pa.table(coded), Path(folder, "table.parquet"))
+        pq.write_table(pa.table(table.codes), Path(folder, "table.parquet"))
         save_schema(schema, Path(folder, "schema.yaml"))
         us.plan(schema, epsilon=1, rows=1000, synthesizer="mst")  # warm up
-        for name in asked.synthesizers:
-            for epsilon in asked.epsilon:
-                made = us.plan(schema, epsilon=epsilon, rows=rows, synthesizer=name)
-                command = [sys.executable, "-c", RUN, folder, name, epsilon]
+        for name in names:
+            for epsilon in epsilons:
+                made = us.plan(schema, epsilon=epsilon, rows=table.rows, synthesizer=name, outlook=whole)
+                command = [sys.executable, "-c", RUN, folder, name, epsilon, "yes" if whole else "no"]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
                 took = json.loads(done.stdout.splitlines()[-1])
-                assert made.forecast is not None
                 assert made.noise is not None
-                real = median(off for _, off in took["noise"])
-                by = [
-                    (expected, median(found))
-                    for k in (1, 2)
-                    if (found := [off for columns, off in took["noise"] if columns == k])
-                    and (expected := made.noise_of(k)) is not None
-                ]
-                mib = 2.0**20
-                print(
-                    f"{name:<12}{epsilon:>6}{took['seconds']:>9.2f}{made.forecast.total_seconds:>9.2f}"
-                    f"{made.forecast.total_seconds / took['seconds']:>7.2f}{took['memory'] / mib:>8.0f}{made.forecast.memory / mib:>9.0f}"
-                    f"{made.forecast.memory / took['memory']:>7.2f}{real:>9.4f}{made.noise:>9.4f}{made.noise / real:>7.2f}"
-                    + "".join(f"{expected / off:>9.2f}" for expected, off in by),
-                    flush=True,
-                )
+                found = {k: [off for columns, off in took["noise"] if columns == k] for k in (1, 2)}
+                real = median([*found[1], *found[2]])
+                ratios = [made.noise / min(real, 1.0)]
+                cells = [f"{title:<9}{name:<13}{epsilon:>5}"]
+                if made.forecast is not None:
+                    time, memory = (
+                        made.forecast.total_seconds / took["seconds"],
+                        made.forecast.memory / took["memory"],
+                    )
+                    cells.append(f"{took['seconds']:>9.2f}{made.forecast.total_seconds:>9.2f}{time:>7.2f}")
+                    cells.append(f"{took['memory'] / 2**20:>7.0f}{made.forecast.memory / 2**20:>9.0f}{memory:>7.2f}")
+                    near = 1 / APART <= time <= APART and 1 / APART <= memory <= APART
+                else:
+                    cells.append(" " * 48)
+                    near = True
+                cells.append(f"{real:>9.4f}{made.noise:>9.4f}{ratios[0]:>7.2f}")
+                for k, width in ((1, 9), (2, 7)):
+                    expected = made.noise_of(k)
+                    both = expected is not None and bool(found[k])
+                    cells.append(
+                        f"{expected / min(median(found[k]), 1.0):>{width}.2f}" if both and expected else " " * width
+                    )
+                cells.append(f"{len(found[2]):>7}{sum(len(k.clique) == 2 for k in made.known):>9}")
+                near = near and abs(ratios[0] - 1) <= CLOSE
+                print("".join(cells) + ("" if near else "  !"), flush=True)
+                kept.append(near)
+    return kept
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--synthesizers", nargs="+", default=["independent", "mst", "privsyn", "adaptive"])
+    parser.add_argument("--epsilon", nargs="+", default=["1"])
+    parser.add_argument("--tables", nargs="+", default=["randhie", "fair"], help="names, or `all`")
+    parser.add_argument("--data", type=Path, help="a folder with adult-coded.csv and acs-ma2019.csv")
+    parser.add_argument("--noise", action="store_true", help="noise alone, not how long a run takes")
+    asked = parser.parse_args()
+    print(HEAD)
+    kept: list[bool] = []
+    for title in tables.names(asked.data) if asked.tables == ["all"] else asked.tables:
+        table = tables.load(title, asked.data)
+        kept += compared(table, title, asked.synthesizers, asked.epsilon, not asked.noise)
+    print(f"as promised: {sum(kept)} of {len(kept)} (load {os.getloadavg()[0]:.1f})")
 
 
 if __name__ == "__main__":

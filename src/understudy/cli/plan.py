@@ -129,7 +129,12 @@ def facts(plan: Plan) -> dict[str, object]:
             }
             for m in plan.marginals
         ],
+        "known": [
+            {"columns": list(m.clique), "deviation": m.deviation, "expected_distance": plan.expected(m)}
+            for m in plan.known
+        ],
         "assumed": list(plan.assumed),
+        "basis": list(plan.basis),
         "warnings": list(plan.warnings),
     }
 
@@ -152,6 +157,8 @@ def lines(plan: Plan) -> list[str]:
         text += _outlook(plan)
     if plan.assumed:
         text += ["", "Assumed here, learned in the run:", *(f"  {line}" for line in plan.assumed)]
+    if plan.basis:
+        text += ["", "What this rests on:", *(f"  {line}" for line in plan.basis)]
     text += [
         "",
         "What it means for one person:",
@@ -189,8 +196,8 @@ def _outlook(plan: Plan) -> list[str]:
         return text
     text.append(f"this machine would need about {_seconds(made.total_seconds)} and {-(-made.memory // 2**20):,} MiB")
     text.append(
-        f"noise alone would move a measured {_moved(plan)} of the rows in the median; all in all, pairs of columns would be"
-        f" off by {percent(made.least)} to {percent(made.error)}"
+        f"noise alone would move a measured {_moved(plan)} of the rows in the median, all answers taken together; all in all,"
+        f" pairs of columns would be off by {percent(made.least)} to {percent(made.error)}"
     )
     text.append(
         "  (the one if columns do not depend on each other at all, the other in a rehearsal on imagined rows in which they depend so"

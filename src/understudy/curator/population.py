@@ -20,9 +20,10 @@ from understudy.schema import Schema
 KINDS = np.array([0.4, 0.3, 0.2, 0.1])
 """How many of each kind of people there are."""
 
-LEANS = (2.0, 2.5, 1.5, 4.0)
-"""How much the kinds differ in a column, in turn. With less, fewer and smaller marginals are worth their noise than in surveys and
-registers: `benchmarks/plan.py` holds what a rehearsal chooses against what real tables lead to."""
+LEANS = (1.0, 1.4, 0.9, 1.8)
+"""How much the kinds differ in a column of four codes, in turn; in a column of more codes they differ more, as `_lean` has it. With less,
+fewer and smaller marginals are worth their noise than in surveys and registers, with more, too many are at a small ε: `benchmarks/plan.py`
+holds what a rehearsal chooses against what real tables lead to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,8 @@ class Population:
         for place, name in enumerate(self.schema):
             n = self.schema.codecs[name].size
             code = np.arange(n)
-            common = 1 / (1 + (code + 3 * place) % n)
-            lean = LEANS[place % len(LEANS)]
+            common = (1 + (code + 3 * place) % n) ** -0.5
+            lean = _lean(place, n)
             turn = 2 * math.pi * (code[None, :] / n - np.arange(len(KINDS))[:, None] / len(KINDS)) + place
             weights = common * np.exp(lean * np.cos(turn))
             found[name] = weights / weights.sum(axis=1, keepdims=True)
@@ -65,3 +66,8 @@ class Population:
         # Rounding each cell on its own would lose all the rare ones: round the running sum, and none is lost but by chance.
         steps = np.rint(np.cumsum(expected.ravel())).astype(np.int64)
         return np.asarray(np.diff(steps, prepend=0).reshape(expected.shape), np.int64)
+
+
+def _lean(place: int, size: int) -> float:
+    """How much the kinds differ in a column: those of many codes, such as an age or a trade, tell more of a person."""
+    return LEANS[place % len(LEANS)] * (0.5 + math.log2(max(size, 1)) / 4)

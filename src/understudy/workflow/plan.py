@@ -25,6 +25,7 @@ from understudy.schema import Categorical, Column, Schema, Undeclared, load_sche
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.wishes import check_wishes, wishes
 from understudy.workflow.forecast import Forecast, forecast
+from understudy.workflow.precision import Known, known
 from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_dropping, refuse_early
 
 _STEPS = (10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82)
@@ -51,8 +52,9 @@ class Asked:
 class Plan:
     """What a run would do.
 
-    `expected` of a marginal is the total variation distance that noise alone is expected to cause, known once the number of rows is; so are
-    `forecast` and `group`.
+    `expected` of a marginal is the total variation distance that noise alone is expected to cause, told once the number of rows is said; so
+    is `forecast`. `marginals` are the questions, each by itself; `known` are the columns and pairs of which the answers tell everything,
+    with the noise that is left when all answers are taken together: what the card of the release will state of them.
 
     >>> from understudy.schema import Boolean
     >>> made = plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000)
@@ -67,6 +69,7 @@ class Plan:
     discovery: Fraction
     stages: tuple[tuple[str, Fraction], ...]
     marginals: tuple[Asked, ...]
+    known: tuple[Known, ...]
     assumed: tuple[str, ...]
     warnings: tuple[str, ...]
     rows: int | None
@@ -89,7 +92,7 @@ class Plan:
             neighbours=self.neighbours,
         )
 
-    def expected(self, marginal: Asked) -> float | None:
+    def expected(self, marginal: Asked | Known) -> float | None:
         """Expected total variation distance from noise alone: half of E|noise| summed over the cells, per row."""
         if not self.rows:
             return None
@@ -97,14 +100,33 @@ class Plan:
 
     @property
     def noise(self) -> float | None:
-        """The median of that over the marginals the run would measure."""
+        """The median of that over the columns and pairs the run would know, all its answers taken together."""
         return self.noise_of()
 
     def noise_of(self, columns: int | None = None) -> float | None:
-        """The same for marginals of so many columns; None where no such table is measured, or the number of rows is not known."""
-        asked = [m for m in self.marginals if columns in (None, len(m.clique))]
-        found = [e for e in map(self.expected, asked) if e is not None]
+        """The same for columns (1) or pairs (2) alone, and for larger marginals each by itself. None where no such table is measured, or
+        the number of rows is not said."""
+        found = [e for e in map(self.expected, self._told(columns)) if e is not None]
         return median(found) if found else None
+
+    def _told(self, columns: int | None) -> list[Known] | list[Asked]:
+        if columns is None or columns < 3:
+            inside = [m for m in self.known if columns in (None, len(m.clique))]
+            if inside or columns is not None:
+                return inside
+        return [m for m in self.marginals if columns in (None, len(m.clique))]
+
+    @property
+    def basis(self) -> tuple[str, ...]:
+        """What forecasts rest on that a run may find otherwise, a sentence each."""
+        if not self.rows:
+            return ()
+        said = [
+            f"the table has about {self.rows:,} rows",
+            "which tables a run measures depends on the rows: here on as many imagined ones, whose columns depend on each other about as"
+            " much as those of a survey; where they depend less, fewer pairs are measured",
+        ]
+        return (*said, *(["this machine is as busy then as it was now"] if self.forecast is not None else []))
 
     def group(self, columns: int = 1) -> int | None:
         """The smallest group that survives the noise in tables of so many columns: one of this size is told from an empty one 19 times
@@ -114,7 +136,7 @@ class Plan:
         >>> plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000).group()
         19
         """
-        found = [m.deviation for m in self.marginals if len(m.clique) == columns]
+        found = [m.deviation for m in self._told(columns)]
         return math.ceil(2 * 1.645 * median(found)) if found else None
 
 
@@ -170,6 +192,7 @@ def plan(
         discovery=sum((share for asked, share in charged.items() if asked in LEARNING), Fraction(0)),
         stages=tuple(charged.items()),
         marginals=_asked(measured, filter.total),
+        known=known(custody.schema, measured),
         assumed=tuple(
             f"{c.name}: {_assumption(c)}" for c in map(described.__getitem__, described) if not c.closed or uncut(c)
         ),
@@ -191,7 +214,7 @@ def epsilon_for(
     currency: Currency | str | None = None,
     workload: str | Sequence[str] = (),
 ) -> Plan:
-    """The plan with the smallest ε, to two figures, whose measured marginals noise alone moves by `accuracy` or less in the median.
+    """The plan with the smallest ε, to two figures, whose columns and pairs noise alone moves by `accuracy` or less in the median.
 
     >>> from understudy.schema import Boolean
     >>> made = epsilon_for(Schema(columns=(Boolean(name="smoker"),)), accuracy=0.01, rows=1000)

@@ -1,0 +1,80 @@
+"""How exactly a run would know columns and pairs, once everything it measures is taken together.
+
+What models/residuals.py does with tables is done here with their variances alone, so that it costs nothing: a measured marginal tells of
+each of its columns and pairs by its sums, a pair tells of its columns, and precisions add up. It is the noise that the card states of the
+release afterwards. Coarser bins of a column are taken to tell of the number of rows alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+from understudy.measurements import AxisMap, Centring, Clique, Measurements, Partition
+from understudy.models.variance import cell_variance
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True)
+class Known:
+    """A column or a pair of which everything would be measured: its cells, and the standard deviation of what noise leaves on each."""
+
+    clique: Clique
+    cells: int
+    deviation: float
+
+
+def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
+    """Every column and pair inside what is measured, in the schema's order.
+
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.measurements import Identity, Measurement
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
+    >>> two, law, cost = Identity(2), Law.DISCRETE_GAUSSIAN, Cost(Currency.GDP, Fraction(1))
+    >>> both = Measurement(("smoker", "cough"), (two, two), np.zeros((2, 2), np.int64), law, Fraction(2), cost)
+    >>> one = Measurement(("cough",), (two,), np.zeros(2, np.int64), law, Fraction(2), cost)
+    >>> [(*k.clique, round(k.deviation, 2)) for k in known(schema, Measurements((both, one)))]
+    [('smoker', 2.31), ('cough', 1.63), ('smoker', 'cough', 1.63)]
+    """
+    order = {name: i for i, name in enumerate(schema)}
+    precision: dict[Clique, float] = {}
+    for m in measured:
+        for tau, variance in _parts(m.clique, m.maps, cell_variance(m)):
+            key = tuple(sorted(tau, key=order.__getitem__))
+            precision[key] = precision.get(key, 0.0) + 1 / variance
+    whole = 0.0 if schema.rows is not None else 1 / precision[()] if () in precision else math.inf
+    sizes = dict(zip(schema, schema.sizes(tuple(schema)), strict=True))
+    ones: list[Clique] = [(name,) for name in schema if (name,) in precision]
+    pairs = sorted((tau for tau in precision if len(tau) == 2), key=lambda tau: [order[name] for name in tau])
+    found = []
+    for clique in [*ones, *pairs]:
+        cells = prod(sizes[name] for name in clique)
+        variance = whole / cells**2
+        for k in range(1, len(clique) + 1):
+            for tau in combinations(clique, k):
+                inside = prod(sizes[name] for name in tau)
+                free = prod((sizes[name] - 1) / sizes[name] for name in tau)
+                if free:
+                    variance += free / precision[tau] * (inside / cells) ** 2 if tau in precision else math.inf
+        if math.isfinite(variance):
+            found.append(Known(clique, cells, math.sqrt(variance)))
+    return tuple(found)
+
+
+def _parts(clique: Clique, maps: tuple[AxisMap, ...], variance: float) -> list[tuple[Clique, float]]:
+    """The sets of at most two columns that a table speaks of, each with the variance of a cell before centring."""
+    parts: list[tuple[Clique, float]] = [((), variance)]
+    for name, axis in zip(clique, maps, strict=True):
+        split = []
+        for tau, var in parts:
+            if not isinstance(axis, Centring):
+                split.append((tau, var * axis.out))
+            if not isinstance(axis, Partition) and len(tau) < 2:
+                split.append(((*tau, name), var / (axis.size if isinstance(axis, Centring) else 1) ** 2))
+        parts = split
+    return parts
