@@ -30,11 +30,12 @@ def test_bounds_hold_nearly_all_values_and_little_more(low, high, currency):
     values = rng.integers(low, high + 1, 5000)
     a, b = found([int(v) for v in values], currency=currency)
     assert np.mean((values >= a) & (values <= b)) > 0.95
-    # Noise may take a bin too many, and does so now and then (next test); without it, bounds end where the outermost magnitudes do.
+    # Noise may take a bin too many, and does so now and then (next test); without it, bounds end where the outermost magnitudes do,
+    # or at zero where these are far apart.
     a, b = found([int(v) for v in values], currency=currency, noise=no_noise)
     grid = np.array(MAGNITUDES)
     assert a >= grid[grid <= low][-1]
-    assert b < grid[grid > high][0]
+    assert b < grid[grid > high][0] or (low, b) == (-1000, 0)
 
 
 def test_an_empty_bin_stands_out_as_seldom_as_is_said():
@@ -62,6 +63,15 @@ def test_a_thin_end_beside_what_stands_out_is_not_clipped():
         clipped.append(np.mean([a < low or a > high for a in ages]))
     # A run clips 4.6 % ± 2.1 %, and would clip 10.0 % ± 3.3 % if bins beside did not count: the mean of forty is six deviations from both.
     assert np.mean(clipped) < 0.068
+
+
+def test_bounds_of_values_from_few_to_many_reach_to_zero():
+    """A year or an age of adults begins where it begins; an amount from ten to a thousand may as well be nought."""
+    spans = {(10, 999): (0, 1023), (-999, -10): (-1024, 0), (20, 90): (20, 95), (1990, 2024): (1920, 2047)}
+    for (low, high), expected in spans.items():
+        assert found(list(range(low, high + 1)) * 10, noise=no_noise) == expected
+    both = found(list(range(-500, 1000)) * 10, noise=no_noise)
+    assert both[0] < 0 < both[1]
 
 
 @pytest.mark.parametrize("values", [[], [7], [None] * 50])

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from understudy.errors import Refused
-from understudy.schema import Boolean, Integer, Schema
+from understudy.schema import Boolean, Identifier, Integer, Schema
 from understudy.workflow.run import synthesize
 
 
@@ -37,3 +37,12 @@ def test_a_schema_that_could_not_be_read_again_is_refused_before_anything_is_spe
     with pytest.raises(Refused, match=r'could not be read again. column "x": .*Nothing was spent'):
         synthesize(path, schema, epsilon=1)
     assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_columns_come_back_in_the_order_of_the_table_and_not_of_the_schema(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("a,b,c,id\n1,0,1,7\n" * 3)
+    columns = (Boolean(name="c"), Identifier(name="id"), Boolean(name="a"), Boolean(name="b"))
+    release = synthesize(path, Schema(columns=columns), epsilon=1)
+    assert list(release.schema) == ["a", "b", "c"]
+    assert release.sample(5, kind="pyarrow").column_names == ["a", "b", "c"]

@@ -3,7 +3,8 @@
 Two noisy histograms on public grids. The first counts lattice indices by sign and number of binary digits, which fits every column
 there is. Bins that stand out of the noise are taken, and those next to them that seem to hold something. The second cuts the outermost two
 into pieces, and drops the outer pieces that seem to hold nothing. What lies outside is clipped, and clipping moves rows, while bounds too
-wide cost little: so far out, a lighter word is enough. Rare extremes do not stand out, so they do not show: that is the point.
+wide cost little: so far out, a lighter word is enough, and where values of many magnitudes lie on one side of zero, bounds reach to it.
+Rare extremes do not stand out, so they do not show: that is the point.
 
 Why it is private. Each row lies in at most one bin of each histogram, so one unit moves each by at most the sensitivity of a histogram; the
 two prices add up. The grids are public, the second being chosen from the first's noisy answer. Every bin is noised, the empty ones too.
@@ -38,6 +39,9 @@ BESIDE = 2
 SIGMAS = 1.5
 """Standard deviations by which the sum of outer pieces must exceed zero to be kept."""
 
+NEAR_ZERO = 8
+"""Times that the outermost magnitude must exceed the innermost for bounds to reach to zero: they are a quarter wider then, at most."""
+
 NOWHERE = (0, 1)
 """The bounds of a column in which nothing stands out."""
 
@@ -56,7 +60,20 @@ def bounds(room: Room, column: str, *, amount: Fraction) -> tuple[int, int]:
     noise = deviation(room.law, scale)
     low = edges[min(_outer(fine, noise), len(lower) - 2)]
     high = edges[-1 - min(_outer(fine[::-1], noise), len(upper) - 2)] - 1
-    return low, max(low, high)
+    return _to_zero(first, last, low, max(low, high))
+
+
+def _to_zero(first: int, last: int, low: int, high: int) -> tuple[int, int]:
+    """Bounds that reach to zero where that makes them hardly wider: values of both few and many digits on one side of it.
+
+    >>> _to_zero(MAGNITUDES.index(8), MAGNITUDES.index(64), 10, 95), _to_zero(MAGNITUDES.index(16), MAGNITUDES.index(64), 17, 95)
+    ((0, 95), (17, 95))
+    """
+    if MAGNITUDES[first] > 0 and MAGNITUDES[last] >= NEAR_ZERO * MAGNITUDES[first]:
+        return 0, high
+    if MAGNITUDES[last + 1] <= 0 and MAGNITUDES[first + 1] <= NEAR_ZERO * MAGNITUDES[last + 1]:
+        return low, 0
+    return low, high
 
 
 def _widened(counts: NDArray[np.int64], first: int, last: int, enough: float) -> tuple[int, int]:

@@ -67,7 +67,10 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
                 raise TableError(
                     f'{source.title}: column "{column.name}" is in the schema and not in the table. Nothing was spent'
                 )
-    return replace(known, columns=tuple(_typed(column, source) for column in known.columns))
+    place = {name: at for at, name in enumerate(source.names)}
+    # As the table has them, so that rows come back in the order they went in; the header is public.
+    columns = sorted(known.columns, key=lambda column: place.get(column.name, len(place)))
+    return replace(known, columns=tuple(_typed(column, source) for column in columns))
 
 
 def _typed(column: Column, source: Source) -> Column:
