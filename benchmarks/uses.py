@@ -32,7 +32,7 @@ from understudy.tables import Table, open_table
 from understudy.utility.ranges import range_queries
 from understudy.workflow.run import synthesize
 
-WHO = ("adaptive", "privsyn", "mst", "aim", "adaptive label", "adaptive label triples", "adaptive ranges")
+WHO = ("adaptive", "privsyn", "mst", "aim", "adaptive label", "adaptive label triples*0.3", "adaptive ranges")
 SCORES = ("pairs", "with label", "ranges", "area", "busy")
 
 

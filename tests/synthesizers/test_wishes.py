@@ -21,7 +21,18 @@ SCHEMA = Schema(
 
 
 @pytest.mark.parametrize(
-    "text", ["triples", "pairs*0.5", "columns", "label=job", "group=age,job*2", "ranges=age,income", "group=a b,c"]
+    "text",
+    [
+        "triples",
+        "pairs*0.5",
+        "columns",
+        "label=job",
+        "pairs=job*2",
+        "triples=age",
+        "group=age,job*2",
+        "ranges=age,income",
+        "group=a b,c",
+    ],
 )
 def test_what_is_typed_is_what_is_written_down(text: str) -> None:
     assert str(wish(text)) == text
@@ -35,7 +46,9 @@ def test_what_is_typed_is_what_is_written_down(text: str) -> None:
         "label",
         "label=",
         "label=a,b",
-        "triples=age",
+        "triples=age,job",
+        "pairs=",
+        "columns=age",
         "group",
         "group=,",
         "pairs*0",
@@ -53,12 +66,20 @@ def test_without_a_wish_all_triples_matter() -> None:
 
 
 def test_wishes_weigh_one_each_and_add_up() -> None:
-    made = workload_of(SCHEMA, wishes(["label=smoker", "group=job,smoker*2"]))
+    made = workload_of(SCHEMA, wishes(["pairs=smoker", "group=job,smoker*2"]))
     assert dict(zip(made.cliques, made.weights, strict=True)) == {
         ("age", "smoker"): pytest.approx(1 / 3),
         ("income", "smoker"): pytest.approx(1 / 3),
         ("smoker", "job"): pytest.approx(1 / 3 + 2),
     }
+
+
+def test_a_label_asks_for_every_two_other_columns_with_it() -> None:
+    wanted = {("age", "income", "smoker"), ("age", "smoker", "job"), ("income", "smoker", "job")}
+    for text in ("label=smoker", "triples=smoker"):
+        assert set(workload_of(SCHEMA, wishes(text)).cliques) == wanted
+    few = Schema(columns=SCHEMA.columns[1:3])
+    assert workload_of(few, wishes("label=smoker")).cliques == (("income", "smoker"),)
 
 
 def test_ranges_ask_for_columns_pairs_and_coarser_bins() -> None:

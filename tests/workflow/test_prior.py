@@ -113,7 +113,7 @@ def test_a_label_is_served_better_when_it_is_named(tmp_path):
     def precision(made) -> float:
         return sum(float(m.scale) ** -2 for m in made.measurements if set(m.clique) in map(set, label))
 
-    told, untold = (release(tmp_path, epsilon=5, workload=w) for w in ("label=c0", ()))
+    told, untold = (release(tmp_path, epsilon=5, workload=w) for w in ("pairs=c0", ()))
     assert precision(told) > 1.4 * precision(untold)
     assert error(told, label) < error(untold, label)
 

@@ -1,7 +1,8 @@
 """Wishes: what a release should be good at, in words that a person types, made into a workload once the schema is closed.
 
     triples, pairs, columns        every marginal of so many columns; triples are what is taken without a wish
-    label=income                   every other column with this one: what a classifier of it lives on
+    pairs=income, triples=income   those of them that hold this column
+    label=income                   the same as triples=income: what a classifier of it lives on
     group=age,sex,income           these columns together
     ranges=age,income              stretches of these columns, alone and two at a time; they must have an order
 
@@ -26,7 +27,7 @@ from understudy.schema import Categorical, Column, Lattice, Schema
 from understudy.synthesizers.base import Workload
 
 ORDERS = {"columns": 1, "pairs": 2, "triples": 3}
-FORMS = "triples, pairs, columns, label=COLUMN, group=COLUMN,COLUMN,… or ranges=COLUMN,…"
+FORMS = "triples, pairs, columns, label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,… or ranges=COLUMN,…"
 BRANCH = 8
 """Cells or bins that one coarser bin holds."""
 
@@ -47,11 +48,9 @@ class Wish:
 
     def cliques(self, names: Sequence[str]) -> list[Clique]:
         """The marginals it asks for, columns in the table's order."""
-        if self.what in ORDERS:
-            return list(combinations(names, min(ORDERS[self.what], len(names))))
-        if self.what == "label":
-            (label,) = self.columns
-            return [_sorted((name, label), names) for name in names if name != label] or [(label,)]
+        if self.what in ORDERS or self.what == "label":
+            order = min(ORDERS.get(self.what, 3), len(names))
+            return [clique for clique in combinations(names, order) if set(self.columns) <= set(clique)]
         if self.what == "group":
             return [_sorted(self.columns, names)]
         ordered = _sorted(self.columns, names)
@@ -69,8 +68,9 @@ def wish(text: str) -> Wish:
         what = form["what"]
         columns = tuple(dict.fromkeys(name.strip() for name in (form["columns"] or "").split(",") if name.strip()))
         weight = _weight(form["weight"])
-        counted = {"label": len(columns) == 1, "group": bool(columns), "ranges": bool(columns)}
-        if weight > 0 and (counted.get(what) or (what in ORDERS and form["columns"] is None)):
+        named = {"label": len(columns) == 1, "group": bool(columns), "ranges": bool(columns)}
+        named |= {of: len(columns) == 1 or form["columns"] is None for of in ("pairs", "triples")}
+        if weight > 0 and (named.get(what) or (what == "columns" and form["columns"] is None)):
             return Wish(what=what, columns=columns, weight=weight)
     raise Refused(f"A workload is {FORMS}, each with *WEIGHT behind it or not. Nothing was spent")
 
@@ -102,7 +102,7 @@ def workload_of(schema: Schema, wanted: Sequence[Wish] = ()) -> Workload:
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
     >>> workload_of(schema, wishes(["label=b", "group=a,c*2"]))
-    Workload(cliques=(('a', 'b'), ('b', 'c'), ('a', 'c')), weights=(0.5, 0.5, 2.0))
+    Workload(cliques=(('a', 'b', 'c'), ('a', 'c')), weights=(1.0, 2.0))
     """
     if not wanted:
         return Workload.of_order(schema)
