@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from .conftest import Shell
@@ -73,5 +74,19 @@ def test_several_stand_ins_are_set_side_by_side(shell: Shell, people: Path, rele
     done = shell("evaluate", people, "first.csv", "second.csv", *told, "-o", "both.html")
     assert done.code == 0, done.err
     page = (tmp_path / "both.html").read_text()
-    assert "this one" in page
-    assert "second" in page
+    assert "first (this page)" in page
+    assert re.search(r"^second +0\.\d+ +0\.\d+$", done.out, re.MULTILINE), done.out
+    assert "a choice the guarantee does not cover" in done.out
+
+
+def test_the_terminal_says_what_has_no_number_and_why(shell: Shell, people: Path, release: Path) -> None:
+    done = shell("evaluate", people, "first.csv", "--release", release, "--quasi", "age", "--quasi", "sex")
+    assert done.code == 0, done.err
+    assert "  Linkage to a named file: no file with names was given" in done.out
+    assert re.search(r"^  Scoreboard, .*: it needs a holdout", done.out, re.MULTILINE), done.out
+    groups = re.search(
+        r"^Risk groups .* by age, sex: ([\d,]+) low, ([\d,]+) medium, ([\d,]+) high\.$", done.out, re.MULTILINE
+    )
+    assert groups is not None, done.out
+    rows = people.read_text().count("\n") - 1
+    assert sum(int(n.replace(",", "")) for n in groups.groups()) == rows

@@ -13,7 +13,7 @@ from understudy.risk.assessment import roles
 from understudy.schema import Boolean, Role, Schema
 
 NAMES = (
-    "match_risk", "uniqueness", "linkage", "scoreboard", "singling_out", "linkability", "attribute_inference", "disco",
+    "match_risk", "risk_groups", "uniqueness", "linkage", "scoreboard", "singling_out", "linkability", "attribute_inference", "disco",
     "membership_measurements", "membership_density", "membership_shadows", "k_anonymity", "l_diversity",
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,12 @@ from understudy.cli.layout import aligned, report, report_json
 from understudy.cli.paths import check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
+
+if TYPE_CHECKING:
+    from understudy.reports.report import Report
+
+NAMED = 8
+"""Titles that a reason is listed with."""
 
 FAMILIES = ("gaussian", "logit", "probit", "poisson")
 
@@ -131,15 +138,36 @@ def evaluate(
     if as_json:
         report_json(made.to_dict())
         return
-    rows = [
-        [finding.title, "not computed" if finding.value is None else f"{finding.value:.4g}"]
-        for assessment in made.assessments
-        for finding in assessment
-    ]
-    marking = (
+    report([*lines(made), *([f"page: {output}"] if output else [])])
+
+
+def lines(made: Report) -> list[str]:
+    """A report for a terminal: every number, and below them what has none and why."""
+    from understudy.reports.groups import groups_of
+    from understudy.workflow.evaluate import CHOICE
+
+    rows = [[f.title, f"{f.value:.4g}"] for each in made.assessments for f in each if f.value is not None]
+    told = [*aligned(rows, right=[1]), *([""] if rows else [])]
+    groups = groups_of(made.risk)
+    if groups is not None:
+        told += [groups.sentence(), ""]
+    if made.trade:
+        table = [["risk against utility", "error", "match risk"]]
+        table += [[name, f"{error:.4g}", f"{risk:.4g}"] for name, error, risk in made.trade]
+        told += [*aligned(table, right=[1, 2]), CHOICE, ""]
+    reasons: dict[str, list[str]] = {}
+    for title, reason in made.not_computed:
+        reasons.setdefault(reason, []).append(title)
+    if reasons:
+        told += ["Not computed:"]
+        for reason, titles in reasons.items():
+            more = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
+            told.append(f"  {', '.join(titles[:NAMED])}{more}: {reason}")
+        told.append("")
+    told.append(
         "Internal: reads real data. Not private." if made.internal else "From the release alone; it may be published."
     )
-    report([*aligned(rows, right=[1]), *([""] if rows else []), marking, *([f"page: {output}"] if output else [])])
+    return told
 
 
 def _formulas(given: tuple[str, ...]) -> dict[str, str]:

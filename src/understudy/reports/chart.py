@@ -23,6 +23,9 @@ WIDE, HIGH = 340, 150
 MANY = 40
 """Codes beyond which neighbours are drawn together."""
 
+STEPS = ("#cfe1ee", "#5b9bc8", "#003c78")
+"""Three blues, pale to dark."""
+
 GLYPH = 5.8
 """How wide a letter of the small print is."""
 
@@ -111,6 +114,27 @@ def scatter(points: Sequence[tuple[str, float, float]], *, x: str, y: str, title
             f'<text x="{px + 10:.1f}" y="{line + 4:.1f}" font-size="12">{cut(name, 24)}</text>'
         )
     return framed(left + wide + 150, top + high + 44, title, parts)
+
+
+def share_bar(shares: Sequence[tuple[str, float]], *, title: str) -> str:
+    """One bar in parts, each with its name and share below it; darker from left to right, so that grey tells them apart too.
+
+    >>> share_bar([("low", 0.75), ("high", 0.25)], title="groups").count("<rect")
+    4
+    """
+    left, wide, tall = 4, 340, 26
+    parts, at = [], 0.0
+    for i, (name, share) in enumerate(shares):
+        fill = STEPS[min(i, len(STEPS) - 1)]
+        x, under = left + wide * at, left + i * wide / len(shares)
+        parts.append(
+            f'<rect x="{x:.1f}" y="4" width="{max(wide * share - 1, 0):.1f}" height="{tall}" fill="{fill}">'
+            f"<title>{safe(f'{name}: {share:.1%}')}</title></rect>"
+            f'<rect x="{under:.1f}" y="{tall + 13}" width="9" height="9" fill="{fill}" stroke="{INK}" stroke-width="0.5"/>'
+            f'<text x="{under + 14:.1f}" y="{tall + 22}" font-size="11">{cut(name)} {share:.1%}</text>'
+        )
+        at += share
+    return framed(left * 2 + wide, tall + 30, title, parts)
 
 
 def scale_bar(value: float, best: float | None, worst: float | None, baseline: float | None) -> str:

@@ -33,9 +33,13 @@ def evaluate(real: object, synthetic: object = None, *, others: Sequence[object]
     plain = {name: value for name, value in options.items() if name not in OF_ONE} | {"schema": found.schema}
     further = []
     for place, other in enumerate(others, start=2):
-        name = Path(other).stem if isinstance(other, str | Path) else f"table {place}"
-        further.append((name, compare(real, other, **plain)))
-    return Report.of(found, others=further)
+        further.append((_name(other) or f"table {place}", compare(real, other, **plain)))
+    return Report.of(found, others=further, name=_name(synthetic))
+
+
+def _name(table: object) -> str:
+    """What a file is called; nothing else has a name."""
+    return Path(table).stem if isinstance(table, str | Path) else ""
 
 
 def publish(release: Release | str | Path | None, *, title: str = "A synthetic table") -> Report:

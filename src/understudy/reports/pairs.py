@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from understudy.findings import Assessment, Finding, Part
 from understudy.reports.heatmap import MOST, matrix
 
+FEW = 10
+"""Columns whose squares can be read when they are shrunk to a phone's width."""
+
 WORST = 12
 """Tables in the list of the worst."""
 
@@ -18,11 +21,12 @@ BOTH = (
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture with what it is called and how to read it."""
+    """One picture with what it is called and how to read it; a `wide` one is scrolled on a phone rather than shrunk."""
 
     title: str
     note: str
     drawn: str
+    wide: bool = False
 
 
 def pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[Figure]:
@@ -41,7 +45,12 @@ def pair_figures(utility: Assessment | None, names: Sequence[str]) -> list[Figur
         values = _pairs(found["tvd_2"], lambda part: part.value)
         note = "Share of rows in a wrong cell of each table of two columns; darker is worse. Point at a square for its number."
         figures.append(
-            Figure("Distance of pairs", _told(note, names), matrix(names, values, title="distance of pairs"))
+            Figure(
+                "Distance of pairs",
+                _told(note, names),
+                matrix(names, values, title="distance of pairs"),
+                len(names) > FEW,
+            )
         )
     if "correlation" in found:
         figures += _dependence(found["correlation"], "Correlations", names, signed=True)
@@ -75,11 +84,13 @@ def _dependence(finding: Finding, title: str, names: Sequence[str], *, signed: b
             f"{title}, before and after",
             _told(said, shown),
             matrix(shown, made, real, title=title.lower(), end=1.0 if signed else None, signed=signed, sides=sides),
+            len(shown) > FEW,
         ),
         Figure(
             f"{title}, synthetic less real",
             _told(change, shown),
             matrix(shown, lost, title=f"{title.lower()}, synthetic less real", signed=True, brief=True),
+            len(shown) > FEW,
         ),
     ]
 

@@ -25,11 +25,15 @@ from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
 from understudy.releases.atomic import whole
 from understudy.reports.chart import column_chart, scale_bar, scatter
+from understudy.reports.groups import groups_of
 from understudy.reports.pairs import pair_figures, worst_tables
 from understudy.reports.registry import registry
 from understudy.workflow.evaluate import Evaluation
 
 FORMAT, VERSION = "understudy report", 1
+
+ROUNDING = 1e-12
+"""What is smaller is what rounding left of nothing."""
 
 PARTS = 40
 """Parts of a finding that a page lists, the farthest from good first; the twin has all."""
@@ -74,8 +78,11 @@ class Report:
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: Evaluation, *, others: Sequence[tuple[str, Evaluation]] = ()) -> Report:
-        """The report of an evaluation; `others` are evaluations of further releases, for the picture of risk against utility."""
+    def of(cls, found: Evaluation, *, others: Sequence[tuple[str, Evaluation]] = (), name: str = "") -> Report:
+        """The report of an evaluation; `others` are evaluations of further releases, for the picture of risk against utility.
+
+        `name` is what the first is called there.
+        """
         columns = tuple(
             Sight(
                 name=each.column,
@@ -85,7 +92,8 @@ class Report:
             )
             for each in found.distributions
         )
-        points = [point(name, one.utility, one.risk) for name, one in [("this one", found), *others]] if others else []
+        named = [(f"{name} (this page)" if name else "this page", found), *others]
+        points = [point(label, one.utility, one.risk) for label, one in named] if others else []
         return cls(
             title=f"{found.title}: a release and the rows behind it",
             release=found.release,
@@ -147,6 +155,7 @@ class Report:
             worst=worst_tables(self.utility),
             assessments=self.assessments,
             most=PARTS,
+            groups=groups_of(self.risk),
             trade=trade_figure(self.trade),
             missing=self.not_computed,
             contents=self._contents(paired=bool(pairs)),
@@ -270,7 +279,9 @@ def _number(value: object) -> str:
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return "" if value is None else str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "0" if abs(value) < ROUNDING else f"{value:.4g}"
 
 
 def _asset(name: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from understudy.findings import Assessment, Fact, Finding, Measure, Progress, Unavailable, run, silent
 from understudy.measurements import Measurement
 from understudy.risk.classes import k_anonymity, l_diversity, uniqueness
+from understudy.risk.groups import risk_groups
 from understudy.risk.inference import attribute_inference, disclosive
 from understudy.risk.linkage import linkage
 from understudy.risk.matching import reidentification
@@ -28,6 +29,9 @@ TARGETS = 2000
 
 CANDIDATES = 20_000
 """Synthetic rows searched."""
+
+GROUPED = 20_000
+"""Real rows of which each is put in a risk group; of more, those that are attacked."""
 
 QUASI, SECRETS = 5, 3
 
@@ -122,6 +126,11 @@ def assess(
         keyed = [table.records(chosen, key=key) for table in (real, *copies)]
         return reidentification(keyed[0], keyed[1:], chosen, radius=radius)
 
+    def grouped() -> Finding:
+        everybody = real.records(chosen)
+        targets = everybody if everybody.rows <= GROUPED else members()
+        return risk_groups(targets, chosen, population=everybody, radius=radius)
+
     def linked() -> Finding:
         if named is None:
             raise Unavailable("no file with names was given")
@@ -155,6 +164,7 @@ def assess(
 
     measures = [
         Measure("match_risk", "Match risk on quasi-identifiers", "identity", rematched),
+        Measure("risk_groups", "Real records at high risk", "identity", grouped),
         Measure("uniqueness", "Real rows that are unique", "identity", unique),
         Measure("linkage", "Linkage to a named file", "identity", linked),
         Measure(
@@ -204,6 +214,7 @@ def assess(
         "quasi_identifiers": list(chosen),
         "sensitive": list(secrets),
         "roles_guessed": guessed,
+        "quasi_guessed": quasi is None and not any(schema[name].role is Role.QUASI_IDENTIFIER for name in columns),
         "targets": targets,
         "holdout": holdout is not None,
         "copies": len(copies),
