@@ -197,6 +197,19 @@ def test_frames_and_parquet(tmp_path, data):
     assert parse_schema(dump_schema(found)) == found
 
 
+@pytest.mark.parametrize(("seconds", "resolution"), [(3600, "1h"), (900, "1min"), (7, "1s")])
+def test_times_of_day_are_as_fine_as_nearly_all_of_them(seconds, resolution, tmp_path):
+    times = [(datetime(2024, 1, 1) + i * timedelta(seconds=seconds)).time() for i in range(300)]
+    texts = [str(t)[:5] if seconds >= 60 else str(t) for t in times]
+    with open_table(pa.table({"at": times})) as source:
+        assert draft(source)["at"].resolution == {"1h": timedelta(hours=1), "1min": timedelta(minutes=1)}.get(
+            resolution, timedelta(seconds=1)
+        )
+    (tmp_path / "t.csv").write_text("\n".join(["at", *texts]) + "\n")
+    with open_table(tmp_path / "t.csv") as source:
+        assert f"resolution: {resolution}" in dump_schema(draft(source))
+
+
 def test_an_empty_table_is_left_to_learn(tmp_path):
     found = drafted(tmp_path / "people.csv", {"a": [], "b": []}, public_domains=True)
     assert [type(c) for c in found.columns] == [Undeclared, Undeclared]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
+from typing import TypeVar
 
 from understudy.errors import SchemaError
 from understudy.schema import (
@@ -80,6 +81,8 @@ MISSING_SHARE = Fraction(1, 1000)
 VALUES_LIMIT = 1000
 """No list of values longer than this is drafted."""
 
+Moment = TypeVar("Moment", Datetime, Time)
+
 PAIRS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("1", "0"))
 
 
@@ -127,6 +130,8 @@ def _column(source: Source, name: str) -> Column:
         return _from_floats(source, column)
     if isinstance(column, Datetime):
         return _resolved(source, _in_zone(column, stored.zone))
+    if isinstance(column, Time):
+        return _resolved(source, column)
     if isinstance(column, Integer) and _is_key(source, column, _look(source, name)):
         return Identifier(name=name, dtype=dtype, note="nearly every cell is different")
     return column
@@ -168,7 +173,7 @@ def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
         case "datetime":
             return _resolved(source, Datetime(**coded))  # type: ignore[arg-type]
         case "time":
-            return Time(**coded)  # type: ignore[arg-type]
+            return _resolved(source, Time(**coded))  # type: ignore[arg-type]
         case "text":
             column = _labels_or_text(common, look)
             return replace(column, note=spelling(source, name) or column.note)
@@ -254,15 +259,15 @@ def _boolean(source: Source, name: str, dtype: str | None, look: _Look) -> Boole
     return Boolean(name=name, dtype=dtype, missing=look.missing, true=yes, false=no)
 
 
-def _resolved(source: Source, column: Datetime) -> Datetime:
-    """The coarsest usual resolution that nearly all moments keep to."""
+def _resolved(source: Source, column: Moment) -> Moment:
+    """The coarsest usual resolution that nearly all moments, or times of day, keep to."""
     fine = replace(column, resolution=MICROSECOND)
     layers = Layers()
     found = numbers(layers, fine, source.stored(column.name))
     if found is None:
         return column
     spans = [
-        timedelta(days=1),
+        *((timedelta(days=1),) if isinstance(column, Datetime) else ()),
         timedelta(hours=1),
         timedelta(minutes=1),
         timedelta(seconds=1),
