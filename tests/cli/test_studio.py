@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
-import subprocess
-import sys
 import time
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
 import numpy as np
-from tests.studio.conftest import enter, people
+from tests.studio.conftest import enter, opened, people
 
 from understudy.accounting.ledger import Ledger
 
 from .conftest import Shell
-
-
-def opened(folder: Path) -> tuple[subprocess.Popen[str], int, str]:
-    """A studio of its own process, its port and its first token."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from understudy.cli import main; main()", "studio", str(folder), "--no-browser"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    said = ""
-    while "Ctrl-C" not in said:
-        line = process.stdout.readline()
-        assert line, "the studio did not start"
-        said += line
-    found = re.search(r":(\d+)/\?token=(\S+)", said)
-    assert found is not None
-    return process, int(found[1]), found[2]
 
 
 def test_it_ends_in_one_line_that_says_where_everything_is(tmp_path: Path) -> None:

@@ -62,25 +62,31 @@ def get(port: int, path: str, cookie: str = "") -> tuple[dict[str, str], str]:
         return {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    folder = tmp_path_factory.mktemp("studio")
-    people(folder / "people.csv")
+def opened(folder: Path, *, stderr: int = subprocess.PIPE) -> tuple[subprocess.Popen[str], int, str]:
+    """A studio in a process of its own, its port and its first token."""
     process = subprocess.Popen(
         [sys.executable, "-c", "from understudy.cli import main; main()", "studio", str(folder), "--no-browser"],
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=stderr,
         text=True,
     )
     assert process.stdout is not None
     said = ""
-    while "token=" not in said:
+    while "Ctrl-C" not in said:
         line = process.stdout.readline()
         assert line, f"the studio did not start: {said}"
         said += line
     found = re.search(r":(\d+)/\?token=(\S+)", said)
     assert found is not None
-    port, token = int(found[1]), found[2]
+    return process, int(found[1]), found[2]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("studio")
+    people(folder / "people.csv")
+    process, port, token = opened(folder, stderr=subprocess.STDOUT)
+    assert process.stdout is not None
     session, change = enter(port, token)
     yield Place(folder, port, session, change, token, process.stdout)
     process.terminate()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
+from understudy.accounting.budget import Budget
+from understudy.accounting.ledger import Ledger
 from understudy.releases import Release
 
 from .conftest import Place, people
@@ -19,16 +20,6 @@ from .test_views import HOSTILE
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 PATIENCE = 120_000
 """Milliseconds; a loaded machine is slow, and this is no benchmark."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert chromium, "the tests need a browser: apt-get install chromium"
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
@@ -165,6 +156,49 @@ def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:
     expect(page.locator("#account")).to_contain_text("spent ε = 1 of 1.5")
 
 
+def test_a_refusal_shows_the_account(page: Page, place: Place) -> None:
+    told = people(place.folder / "told.csv")
+    with Ledger.create(place.folder / "told.csv.ledger", dataset="told", cap=Budget.of("0.5")) as book:
+        book.reserve(Budget.of("0.2", "1e-10"), event="earlier")
+    # What the owner said cannot be read: the table's own account stands on the page all the same.
+    (place.folder / "told.csv.yaml").write_text("columns: [")
+    page.goto(f"{place.url}/t/told.csv/plan")
+    expect(page.locator("h1")).to_have_text("This cannot be done")
+    expect(page.locator("#account")).to_contain_text("told.csv spent ε = 0.2 of 0.5")
+    # No table it could be about: every table's account.
+    for path in ("/run/none", "/t/none.csv"):
+        page.goto(f"{place.url}{path}")
+        expect(page.locator("h1")).to_have_text("This cannot be done")
+        row = page.locator("#tables tr", has_text="told.csv")
+        expect(row).to_contain_text("ε = 0.2")
+        expect(row).to_contain_text("0.5")
+    # A ledger that cannot be read is said to be so, and keeps no page from showing.
+    ledger = place.folder / "told.csv.ledger"
+    kept = ledger.read_bytes()
+    ledger.write_bytes(b"no ledger")
+    page.goto(f"{place.url}/t/told.csv")
+    expect(page.locator("#tables tr", has_text="told.csv")).to_contain_text("its ledger cannot be read")
+    ledger.write_bytes(kept)
+    told.unlink()
+
+
+def test_what_a_run_would_overdraw_is_refused_and_shown(page: Page, place: Place) -> None:
+    people(place.folder / "tight.csv")
+    with Ledger.create(place.folder / "tight.csv.ledger", dataset="tight", cap=Budget.of(1, "1e-12")):
+        pass
+    plan_of(page, place, "tight.csv", "independent")
+    expect(page.locator("#account")).to_contain_text("spent ε = 0 of 1")
+    page.click("#run")  # its δ would be more than there is
+    expect(page.locator("#error")).to_contain_text("would cost δ = 1e-09 and only 1e-12 is left")
+    expect(page.locator("#account")).to_contain_text("spent ε = 0 of 1")
+    page.fill("#delta", "1e-12")
+    page.uncheck("#look")
+    page.click("#run")
+    page.wait_for_url("**/run/*")
+    expect(page.locator("#charts > li")).to_have_count(4)
+    expect(page.locator("#account")).to_contain_text("spent ε = 1 of 1")
+
+
 def test_a_run_goes_on_through_a_reload_and_its_report_opens(page: Page, place: Place) -> None:
     plan_of(page, place, "people.csv", "independent")
     page.click("#run")
@@ -193,7 +227,6 @@ def test_a_run_can_be_stopped_and_what_it_reserved_stays_spent(page: Page, place
     page.click("#cancel")
     expect(page.locator("#message")).to_contain_text("Stopped.")
     expect(page.locator("#stage")).to_have_text("cancelled")
-    page.reload()
     expect(page.locator("#account")).to_contain_text("spent ε = 1")
     left = [p.name for p in (place.folder / "wide.csv.runs").rglob("*") if p.is_file()]
     assert left == [], "nothing is left half-written"

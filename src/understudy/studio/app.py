@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -54,21 +55,21 @@ class Studio:
         self.jobs = Jobs()
         self.app = Starlette(
             routes=[
-                Route("/", _told(self.home)),
-                Route("/static/{name}", _told(self.static)),
-                Route("/upload", _told(self.upload), methods=["POST"]),
-                Route("/t/{table}", _told(self.describe)),
-                Route("/t/{table}/schema", _told(self.keep), methods=["POST"]),
-                Route("/t/{table}/account", _told(self.account), methods=["POST"]),
-                Route("/t/{table}/plan", _told(self.planning)),
-                Route("/api/plan", _told(self.plan), methods=["POST"]),
-                Route("/api/run", _told(self.start), methods=["POST"]),
-                Route("/api/run/{run}", _told(self.progress)),
-                Route("/api/run/{run}/cancel", _told(self.cancel), methods=["POST"]),
-                Route("/api/run/{run}/marginal", _told(self.marginal)),
-                Route("/run/{run}", _told(self.inspect)),
-                Route("/run/{run}/file/{kind}", _told(self.download)),
-                Route("/compare", _told(self.compare)),
+                Route("/", self._told(self.home)),
+                Route("/static/{name}", self._told(self.static)),
+                Route("/upload", self._told(self.upload), methods=["POST"]),
+                Route("/t/{table}", self._told(self.describe)),
+                Route("/t/{table}/schema", self._told(self.keep), methods=["POST"]),
+                Route("/t/{table}/account", self._told(self.account), methods=["POST"]),
+                Route("/t/{table}/plan", self._told(self.planning)),
+                Route("/api/plan", self._told(self.plan), methods=["POST"]),
+                Route("/api/run", self._told(self.start), methods=["POST"]),
+                Route("/api/run/{run}", self._told(self.progress)),
+                Route("/api/run/{run}/cancel", self._told(self.cancel), methods=["POST"]),
+                Route("/api/run/{run}/marginal", self._told(self.marginal)),
+                Route("/run/{run}", self._told(self.inspect)),
+                Route("/run/{run}/file/{kind}", self._told(self.download)),
+                Route("/compare", self._told(self.compare)),
             ],
             middleware=[Middleware(Guard, door=door, port=port)],
         )
@@ -194,12 +195,9 @@ class Studio:
         methods = [make(mode) for mode in chosen]
         asked = sum(method.reads_rows for method in methods)
         account = await aside(lambda: self.workspace.account(name))
-        cost = asked * float(budget.epsilon)
-        if account.cap is not None and account.overdrawn_by(cost):
-            left = max(float(account.cap.epsilon) - account.epsilon, 0.0)
-            raise Refused(
-                f"This would cost ε = {cost:g} and only {left:g} is left in this table's account. Nothing was spent."
-            )
+        refusal = account.refusal(asked * float(budget.epsilon), asked * float(budget.delta))
+        if refusal:
+            raise Refused(refusal)
         started = []
         for mode in chosen:
             schema = self.workspace.schema_path(name)
@@ -222,8 +220,13 @@ class Studio:
         return JSONResponse({"go": go, "runs": started})
 
     async def progress(self, request: Request) -> Response:
-        """How far a run is."""
-        return JSONResponse(self._job(request).facts())
+        """How far a run is, and what its table's account says by now."""
+        job = self._job(request)
+        facts = job.facts()
+        with suppress(UnderstudyError):  # an account that cannot be read just now is asked for again
+            account = await aside(lambda: self.workspace.account(job.table))
+            facts |= {"account": account.sentence(), "total": account.epsilon}
+        return JSONResponse(facts)
 
     async def cancel(self, request: Request) -> Response:
         """Stop a run at its next step."""
@@ -311,11 +314,35 @@ class Studio:
             )
         return job
 
-    def _page(self, request: Request, template: str, **values: object) -> Response:
+    def _page(self, request: Request, template: str, *, status: int = 200, **values: object) -> Response:
         table = values.get("table")
         account = self.workspace.account(str(table)) if table is not None else None
         page = _templates().get_template(template)
-        return HTMLResponse(page.render(change=request.state.visit.change, account=account, **values))
+        text = page.render(change=request.state.visit.change, account=account, **values)
+        return HTMLResponse(text, status_code=status)
+
+    def _told(self, endpoint: Endpoint) -> Endpoint:
+        """The same, with refusals as one line: JSON for the script, a page for a person."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await endpoint(request)
+            except UnderstudyError as error:
+                message = str(error)
+            if request.method == "POST" or request.url.path.startswith("/api/"):
+                return JSONResponse({"error": message}, status_code=400)
+            return await aside(lambda: self._refusal(request, message))
+
+        return answer
+
+    def _refusal(self, request: Request, message: str) -> Response:
+        """Why not, with the account of the table it was about; where that is none, or cannot be read, with every table's."""
+        job = self.jobs.find(request.path_params.get("run", ""))
+        table = job.table if job is not None else request.path_params.get("table")
+        with suppress(UnderstudyError):  # the table may not be there, or its ledger be damaged: the list says so
+            if table is not None:
+                return self._page(request, "refused.html", status=400, table=table, message=message, tables=[])
+        return self._page(request, "refused.html", status=400, message=message, tables=self.workspace.accounts())
 
 
 def _modes(schema: Schema) -> list[str]:
@@ -326,22 +353,6 @@ def _modes(schema: Schema) -> list[str]:
     'random'
     """
     return [mode for mode in dict.fromkeys(MODES) if schema.closed or SYNTHESIZERS[mode].reads_rows]
-
-
-def _told(endpoint: Endpoint) -> Endpoint:
-    """The same, with refusals as one line: JSON for the script, a page for a person."""
-
-    async def answer(request: Request) -> Response:
-        try:
-            return await endpoint(request)
-        except UnderstudyError as error:
-            message = str(error)
-            if request.method == "POST" or request.url.path.startswith("/api/"):
-                return JSONResponse({"error": message}, status_code=400)
-            page = _templates().get_template("refused.html")
-            return HTMLResponse(page.render(change="", account=None, message=message), status_code=400)
-
-    return answer
 
 
 def _asset(name: str) -> str:

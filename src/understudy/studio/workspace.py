@@ -39,13 +39,30 @@ class Account:
     delta: float = 0.0
     cap: Budget | None = None
 
-    def overdrawn_by(self, epsilon: float) -> bool:
-        """Whether spending this much more would go beyond the cap.
+    def refusal(self, epsilon: float, delta: float = 0.0) -> str:
+        """Why so much more may not be spent; nothing where it may.
 
-        >>> Account(exists=True, epsilon=0.8, cap=Budget.of(1)).overdrawn_by(0.3)
-        True
+        >>> Account(exists=True, epsilon=0.75, cap=Budget.of(1)).refusal(0.5)
+        "This would cost ε = 0.5 and only 0.25 is left in this table's account. Nothing was spent."
         """
-        return self.cap is not None and self.epsilon + epsilon > float(self.cap.epsilon) * (1 + 1e-9)
+        if self.cap is None:
+            return ""
+        for letter, cost, spent, cap in (
+            ("ε", epsilon, self.epsilon, float(self.cap.epsilon)),
+            ("δ", delta, self.delta, float(self.cap.delta)),
+        ):
+            if spent + cost > cap * (1 + 1e-9):
+                left = max(cap - spent, 0.0)
+                return f"This would cost {letter} = {cost:g} and only {left:g} is left in this table's account. Nothing was spent."
+        return ""
+
+    def sentence(self) -> str:
+        """What was spent, of how much.
+
+        >>> Account(exists=True, epsilon=0.75, cap=Budget.of(1)).sentence()
+        'spent ε = 0.75 of 1'
+        """
+        return f"spent ε = {self.epsilon:.4g}" + ("" if self.cap is None else f" of {float(self.cap.epsilon):.4g}")
 
 
 @dataclass(frozen=True)

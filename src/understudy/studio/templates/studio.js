@@ -158,7 +158,10 @@ if (find("open-account")) find("open-account").addEventListener("submit", (event
 const OVER = ["done", "failed", "cancelled"];
 async function look(run) {
   const answer = await fetch(`/api/run/${run}`).catch(() => null);
-  return answer && answer.ok ? answer.json() : null;
+  const found = answer && answer.ok ? await answer.json() : null;
+  if (found && found.account && find("account-spent")) find("account-spent").textContent = found.account;
+  if (found && found.account && find("account-meter")) find("account-meter").value = found.total;
+  return found;
 }
 if (find("progress") && !find("progress").hidden) {
   const run = find("progress").dataset.run;
