@@ -130,3 +130,38 @@ def test_growth_is_measured_on_a_file_made_for_it(tmp_path: Path) -> None:
     assert point["marginals"] == 120
     assert point["scan"] < point["seconds"]
     assert point["duckdb"] > 0
+
+
+def test_made_up_tables_are_the_same_every_time(tmp_path: Path) -> None:
+    from made import write
+
+    first = write("clinic", tmp_path).read_text()
+    assert write("clinic", tmp_path).read_text() == first
+    assert first.splitlines()[0].split(",")[:3] == ["age", "sex", "bmi"]
+    assert len(first.splitlines()) == 12_001
+
+
+def test_the_scorer_of_mixed_tables_takes_dates_and_times_for_numbers() -> None:
+    from mixed import number, score
+
+    assert number("2024-01-02") - number("2024-01-01") == 86_400
+    assert number("2024-01-01 10:00") - number("2024-01-01") == 10 * 3600 == number("11:30") - number("01:30")
+    assert number("N") is number("a-b") is number("") is None
+    days = {"day": [f"2024-01-{i + 1:02}" for i in range(30)], "ward": ["a", "b", ""] * 10}
+    assert score(days, days) == (0.0, 0.0)
+    assert score(days, {**days, "ward": ["a"] * 30}) == pytest.approx((1 / 3, 2 / 3))
+
+
+def test_merged_bins_are_neighbours_and_leave_gaps_apart() -> None:
+    from mixed import merged
+
+    from understudy.schema import Categorical, Integer, Schema
+
+    schema = Schema(
+        columns=(Integer(name="n", min=0, max=9, missing=("-7",)), Categorical(name="c", values=("a", "b")))
+    )
+    found = merged(schema, [("n", "c"), ("c",), ("n",)], 4)
+    assert list(found) == [("n", "c")]
+    assert found["n", "c"][0].bins == (0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 5)
+    assert found["n", "c"][1].out == 3
+    assert merged(schema, [("n", "c")], 10) == {}
