@@ -103,7 +103,8 @@ def estimate(
     warmth = {} if warm is None else warm.weights
     shown = _shown(teller(progress))
     every = list(dict.fromkeys([*base, *((name,) for name in schema), *(term.clique for term in terms)]))
-    tree = JunctionTree.of([*kept, *base, *((name,) for name in schema)], sizes)
+    # Of the nodes that said what is held: made of the cliques anew, with others beside them, it may close its loops by other pairs.
+    tree = JunctionTree.of([*nodes, *base, *((name,) for name in schema)], sizes)
     oracle = Calibration(tree, every, sizes)
     if empirical and total > 0 and terms:
         pooled = Residuals.of(schema, measurements)
