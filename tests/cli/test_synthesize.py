@@ -59,6 +59,7 @@ def test_json_says_what_a_person_would_read(shell: Shell, people: Path, schema: 
     assert sum(stage["share"] for stage in told["stages"]) == pytest.approx(1)
     assert told["public"]
     assert told["learned"] == ["the bins of age"]
+    assert re.fullmatch(r"\d of 3 columns are good or usable; of 3 pairs .*[.]", told["card"])
 
 
 def test_rows_and_seed(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
@@ -103,6 +104,7 @@ def test_random_needs_no_rows_and_no_ledger(shell: Shell, people: Path, schema: 
     done = shell("synthesize", people, "--schema", schema, *words)
     assert done.code == 0, done.err
     assert done.json["ledger"] is None
+    assert done.json["card"] is None  # nothing was measured, so nothing is known of how good it is
     assert done.json["guarantee"]["sentence"].startswith("No data used")
     assert not (tmp_path / "people.csv.ledger").exists()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,9 @@ from scipy.stats import binom
 
 import understudy as us
 from understudy.errors import Refused
+from understudy.measurements import Measurements
+from understudy.models import ProductModel
+from understudy.models.confidence import gap_bound, supported_bound
 from understudy.releases import Release, Verdict
 from understudy.schema import Categorical, Integer, Schema
 
@@ -57,6 +62,55 @@ def test_a_tiny_budget_makes_for_a_poor_card(people: pl.DataFrame, release: Rele
     assert rich is not None
     assert rich < 0.02
     assert (poor.card.of(("sex",)).error or 0) > 10 * rich
+
+
+def test_the_sentence_counts_and_names_the_pair_that_is_least_sure(release: Release):
+    pairs = [e for e in release.card if len(e.clique) == 2 and e.error is not None]
+    worst = max(pairs, key=lambda e: e.error or 0)
+    said = release.card.sentence()
+    assert said.startswith("3 of 3 columns are good or usable; of 3 pairs ")
+    assert f"least sure: {' × '.join(worst.clique)} (at most " in said
+    alone = replace(release, measurements=Measurements(), model=ProductModel.uniform(SCHEMA, total=10.0))
+    assert alone.card.sentence() == "0 of 3 columns are good or usable; of 3 pairs 3 no bound."
+
+
+def test_of_two_bounds_the_smaller_one_is_taken_and_both_are_asked_to_hold_more_often(
+    people: pl.DataFrame, tmp_path: Path
+):
+    both = us.synthesize(people, SCHEMA, epsilon=0.3, synthesizer="adaptive", ledger=tmp_path / "l")
+    card, gaps = both.card, {frozenset(g.distance.clique): g for g in both.measurements.gaps}
+    checked = 0
+    for clique in combinations(SCHEMA, 2):
+        gap = gaps.get(frozenset(clique))
+        if gap is None or not card.pooled.known(clique):
+            continue
+        table = card.table(clique)
+        turned = table.transpose([clique.index(name) for name in gap.distance.clique])
+        least = min(
+            supported_bound(card.pooled, clique, table, confidence=0.975).rows,
+            gap_bound(gap, turned, confidence=0.975).rows,
+        )
+        found = card.bound(clique)
+        assert found is not None
+        assert found.supported
+        assert found.rows == pytest.approx(least + 2 * np.minimum(table, 1.0).sum())
+        checked += 1
+    assert checked, "this budget measures a pair of which a distance was bought"
+
+
+def test_the_bounds_hold_for_rows_too_where_noise_is_next_to_nothing(people: pl.DataFrame, tmp_path: Path):
+    """With noise of less than a row, what is left is that rows are whole: without that, the rows would break the bounds."""
+    exact = us.synthesize(people, SCHEMA, epsilon=1000, synthesizer="mst", ledger=tmp_path / "l")
+    rows, real = exact.sample(seed=1, kind="polars"), people
+    bins = pl.col("age") // 10
+    off = {}
+    for entry in exact.card:
+        if entry.supported:
+            real_counts, shown = (t.with_columns(bins).group_by(entry.clique).len() for t in (real, rows))
+            joined = real_counts.join(shown, on=entry.clique, how="full", coalesce=True).fill_null(0)
+            off[entry.clique] = float((joined["len"] - joined["len_right"]).abs().sum()) / (2 * len(real))
+            assert off[entry.clique] <= (entry.error or 0)
+    assert len(off) >= 3
 
 
 def test_the_card_is_the_same_after_saving_and_each_time(release: Release, tmp_path: Path):

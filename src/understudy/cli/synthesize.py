@@ -188,6 +188,7 @@ def facts(made: Release, *, book: Path, output: Path, release: Path | None, rows
         "run": made.statement.run or None,
         "ledger": _account(book) if made.statement.run else None,
         "other": rare(made),
+        "card": made.card.sentence() if made.statement.run else None,
         "warnings": list(warnings(made)),
     }
 
@@ -209,7 +210,11 @@ def show(screen: Screen, made: Release, *, book: Path, output: Path, release: Pa
         with Ledger.open(book) as account:
             charged = f" Spent: {spent(account.totals())} ({book})."
     screen.line(f"{made.guarantee.sentence()}{charged}", style="bold")
-    for line in (*_summary(made), *screen.notes):
+    for line in _summary(made):
+        screen.line(line)
+    if made.statement.run:
+        screen.line(f"{made.card.sentence()} See `understudy card`." if release is not None else made.card.sentence())
+    for line in screen.notes:
         screen.line(line)
     for line in warnings(made):
         screen.line(line, style="yellow")

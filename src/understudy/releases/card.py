@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from html import escape
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import Clique
-from understudy.models.confidence import Bound, gap_bound, supported_bound
+from understudy.models.confidence import CONFIDENCE, Bound, gap_bound, supported_bound
 from understudy.models.residuals import Residuals
 
 if TYPE_CHECKING:
@@ -127,19 +127,25 @@ class Card:
         return Entry(names, bound.supported, cells, noise, min(bound.rows / (2 * self.rows), 1.0))
 
     def bound(self, clique: Clique) -> Bound | None:
-        """The bound that what was bought gives for a marginal of the release.
+        """The bound that what was bought gives for a marginal of the release, and of the rows sampled from it.
 
-        Which one is used does not depend on how it comes out, for the smaller of two bounds holds less often than either: the measurements
-        where all of the marginal was measured, else the distance that was bought last.
+        Where all of the marginal was measured and a distance was bought besides, there are two bounds. Each is asked to hold so often that
+        both do together as often as promised; then the smaller one may be taken. Rows are whole: a sample of as many as the release has by
+        default may show a row more or less in every cell that has one.
         """
-        if self.pooled.known(clique):
-            return supported_bound(self.pooled, clique, self.table(clique))
-        for gap in reversed(self.release.measurements.gaps):
-            if set(gap.distance.clique) == set(clique):
-                return gap_bound(
-                    gap, self.table(clique).transpose([clique.index(name) for name in gap.distance.clique])
-                )
-        return None
+        gap = next((g for g in reversed(self.release.measurements.gaps) if set(g.distance.clique) == set(clique)), None)
+        supported = self.pooled.known(clique)
+        if not supported and gap is None:
+            return None
+        table = self.table(clique)
+        sure = (1 + CONFIDENCE) / 2 if supported and gap is not None else CONFIDENCE
+        found = [supported_bound(self.pooled, clique, table, confidence=sure)] if supported else []
+        if gap is not None:
+            turned = table.transpose([clique.index(name) for name in gap.distance.clique])
+            found.append(gap_bound(gap, turned, confidence=sure))
+        least = min(found, key=lambda bound: bound.rows)
+        whole = 0.0 if self.release.model is None else 2 * float(np.minimum(table, 1.0).sum())
+        return replace(found[0], rows=least.rows + whole)
 
     def table(self, clique: Clique) -> NDArray[np.float64]:
         """The release's own counts over a clique; where it holds tables alone, the measurements made consistent."""
@@ -166,15 +172,21 @@ class Card:
         return iter(self.entries)
 
     def sentence(self) -> str:
-        """The card in one sentence."""
+        """The card in one sentence: how many columns and pairs are answered how well, and which pair least."""
         pairs = [e for e in self if len(e.clique) == 2]
         counts = {v: sum(e.verdict is v for e in pairs) for v in Verdict}
         said = ", ".join(f"{counts[v]} {v.value}" for v in Verdict if counts[v])
         ones = [e for e in self if len(e.clique) == 1]
         fine = sum(e.verdict in (Verdict.GOOD, Verdict.USABLE) for e in ones)
-        return f"{fine} of {len(ones)} columns are good or usable" + (
-            f"; of {len(pairs)} pairs {said}." if pairs else "."
+        text = f"{fine} of {len(ones)} columns are good or usable" + (
+            f"; of {len(pairs)} pairs {said}" if pairs else ""
         )
+        worst = max((e for e in pairs if e.error is not None), key=lambda e: e.error or 0.0, default=None)
+        if worst is not None and worst.error is not None and len(pairs) > 1:
+            text += (
+                f"; least sure: {' × '.join(worst.clique)} (at most {100 * worst.error:.2g} % of rows in a wrong cell)"
+            )
+        return f"{text}."
 
     def lines(self) -> list[str]:
         """The card as text, worst last within columns and pairs."""
