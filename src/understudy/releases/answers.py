@@ -22,6 +22,7 @@ from scipy.special import ndtri
 from understudy.errors import Refused, SchemaError
 from understudy.measurements import Clique
 from understudy.models.confidence import CONFIDENCE, deviation_of
+from understudy.releases.questions import spelled
 from understudy.schema import Schema, parse_predicate
 from understudy.schema.predicate import And, Comparison, IfThen, Literal, Name, Not, Or, Predicate
 from understudy.schema.scale import check
@@ -103,13 +104,19 @@ def answer(card: Card, question: str) -> Answer:
 
 
 def _understood(text: str, schema: Schema) -> Predicate:
-    """The predicate, its bare words that name no column read as labels."""
-    try:
-        predicate = _labelled(parse_predicate(text), schema)
-        check(predicate, {name: schema[name] for name in schema})
-    except SchemaError as error:
-        raise Refused(f"The question cannot be read: {error}") from None
-    return predicate
+    """The predicate as it stands or, where that makes no sense, as people write it; bare words that name no column are labels."""
+    errors = []
+    for said in (text, spelled(text, schema)):
+        try:
+            predicate = _labelled(parse_predicate(said), schema)
+            check(predicate, {name: schema[name] for name in schema})
+        except SchemaError as error:
+            errors.append(str(error))
+        else:
+            return predicate
+    # Places in a question are told in the words it was asked in.
+    first, second = errors
+    raise Refused(f"The question cannot be read: {first if 'character' in second else second}")
 
 
 def _labelled(predicate: Predicate, schema: Schema) -> Predicate:
