@@ -8,7 +8,7 @@ import pytest
 from tests.utility.people import SCHEMA, made, table
 
 from understudy.findings import Unavailable
-from understudy.schema import Integer, Schema, parse_predicate
+from understudy.schema import Integer, Schema, parse_predicate, parse_schema
 from understudy.utility.violations import violations
 
 
@@ -41,6 +41,14 @@ def test_a_great_many_values_are_judged_too() -> None:
     worse = [(i, 3 * i + 1) if i < 25_000 else (i, i) for i in range(250_000)]
     found = violations(table(rows, schema), table(worse, schema), schema)
     assert (found.parts[0].facts["real"], found.value) == (0, 0.1)
+
+
+def test_rules_are_judged_like_what_is_impossible() -> None:
+    schema = parse_schema(
+        "columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}\nrules: [a <= b]\nimpossible: [a = 9]"
+    )
+    found = violations(table([(1, 2)] * 4, schema), table([(1, 2), (3, 2), (9, 9), (9, 1)], schema), schema)
+    assert {part.name: part.value for part in found.parts} == {"a <= b": 0.5, "never a = 9": 0.5}
 
 
 def test_what_cannot_be_checked_is_listed() -> None:

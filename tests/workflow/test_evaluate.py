@@ -17,6 +17,7 @@ import understudy as us
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
 from understudy.findings import INTERNAL
+from understudy.schema import parse_schema
 from understudy.workflow.compare import ELSEWHERE
 from understudy.workflow.evaluate import CHOICE, evaluate
 
@@ -187,3 +188,66 @@ def test_what_is_refused_reads_nothing(folder: Path) -> None:
         evaluate(folder / "real.csv")
     with pytest.raises(Refused, match='"nonsense"'):
         evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, quasi=["nonsense"])
+
+
+@pytest.mark.parametrize("broken", ["keep", "drop", "missing"])
+def test_rows_that_break_a_rule_are_compared_as_they_are(broken: str) -> None:
+    schema = parse_schema(
+        "columns: {age: {type: integer, min: 0, max: 99}, smoker: {type: boolean}}\n"
+        f"rules: [if age < 15 then smoker = false]\nbroken: {broken}"
+    )
+    real = pl.DataFrame({"age": [10, 40] * 50, "smoker": [False, True] * 50})
+    fake = pl.DataFrame({"age": [10, 40] * 50, "smoker": [True, True] * 50})
+    found = evaluate(real, fake, schema=schema)
+    assert found.utility["violations"].value == 0.5
+    assert found.facts["rows_synthetic"] == 100
+
+
+def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
+    frame(100, 1)[["id", "age", "sex"]].to_csv(folder / "named.csv", index=False)
+    linked = evaluate(
+        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "named.csv", key="id"
+    ).risk
+    assert linked is not None
+    assert linked["match_risk"].facts["aligned"] is False, "the stand-in's rows stand for nobody"
+    assert "links_of_members" in linked["linkage"].facts
+    frame(100, 1)[["age", "sex"]].to_csv(folder / "nameless.csv", index=False)
+    plain = evaluate(
+        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "nameless.csv", key="id"
+    ).risk
+    assert plain is not None
+    assert plain["linkage"].computed
+    assert "links_of_members" not in plain["linkage"].facts
+    pl.DataFrame({"colour": ["red"]}).write_csv(folder / "strange.csv")
+    strange = evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "strange.csv").risk
+    assert strange is not None
+    assert strange["linkage"].reason == "the file with names has none of the columns age, sex"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"radius": {"colour": 1.0}}, 'column "colour" is not among those'),
+        ({"radius": {"sex": 1.0}}, 'column "sex" has no numbers'),
+        ({"radius": {"age": 1.0}, "quasi": ["sex"]}, 'column "age" has a radius and is no quasi-identifier'),
+        ({"key": "colour"}, 'column "colour" is not in real.csv'),
+        ({"on": ["colour"]}, 'column "colour" is not among those'),
+        ({"copies": ["part.csv"]}, 'part.csv: column "sex" of the other tables is missing'),
+        ({"holdout": "part.csv"}, 'part.csv: column "sex" of the other tables is missing'),
+        ({"synthetic": "strange.csv"}, "real.csv and strange.csv have no column in common"),
+        (
+            {"real": "header.csv", "schema": None},
+            'header.csv and fake.csv .* \\(column "age": every cell of it is empty',
+        ),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object], words: str
+) -> None:
+    monkeypatch.chdir(folder)
+    frame(50, 4)[["age"]].to_csv(folder / "part.csv", index=False)
+    pl.DataFrame({"colour": ["red"]}).write_csv(folder / "strange.csv")
+    (folder / "header.csv").write_text("age,sex,smoker\n")
+    given: dict[str, object] = {"real": "real.csv", "synthetic": "fake.csv", "schema": SCHEMA} | options
+    with pytest.raises(Refused, match=words):
+        evaluate(**given)  # type: ignore[arg-type]

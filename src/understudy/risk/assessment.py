@@ -118,7 +118,7 @@ def assess(
         return some("rows", copies[0], CANDIDATES)
 
     def rematched() -> Finding:
-        if key is None:
+        if key is None or not all(table.holds(key) for table in (real, *copies)):
             everybody = real.records(chosen)
             return reidentification(
                 members(), [c.records(chosen) for c in copies], chosen, radius=radius, population=everybody
@@ -135,8 +135,11 @@ def assess(
         if named is None:
             raise Unavailable("no file with names was given")
         shared = list(on) if on is not None else [name for name in chosen if name in named.schema]
-        people = named.records(shared, key=key)
-        own = None if key is None else real.records([*dict.fromkeys([*shared, *secrets])], key=key)
+        if not shared:
+            raise Unavailable(f"the file with names has none of the columns {', '.join(chosen)}")
+        who = key if key is not None and named.holds(key) else None
+        people = named.records(shared, key=who)
+        own = None if who is None else real.records([*dict.fromkeys([*shared, *secrets])], key=key)
         return linkage(
             people, copies[0].records([*dict.fromkeys([*shared, *secrets])]), shared, original=own, secrets=secrets
         )

@@ -140,6 +140,10 @@ class Table:
         same = (schema.unit.id, schema.unit.max_rows) == (self.schema.unit.id, self.schema.unit.max_rows)
         return Table(self._rows.source, schema, rows=self._rows if same else None)
 
+    def holds(self, column: str) -> bool:
+        """Whether its rows have such a column, described or not."""
+        return column in self._rows.source.names
+
     def rows(self) -> int:
         """Number of rows, after every unit is bounded."""
         return self._rows.count

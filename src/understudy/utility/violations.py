@@ -1,4 +1,4 @@
-"""Rows that cannot be: how many of each table break a constraint of the schema, by their values and not by their bins."""
+"""Rows that cannot be: how many of each table break a rule of the schema, by their values and not by their bins."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ class Read(Protocol):
 
 
 def violations(real: Read, synthetic: Read, schema: Schema) -> Finding:
-    """Share of the stand-in's rows that break a constraint, mean over the constraints."""
-    if not schema.impossible:
-        raise Unavailable("the schema lists nothing as impossible")
+    """Share of the stand-in's rows that break a rule or are impossible, mean over the rules.
+
+    Both tables have to hold such rows as they are, whatever the schema does with them.
+    """
+    if not schema.breaches:
+        raise Unavailable("the schema has no rule and lists nothing as impossible")
     parts = []
-    for predicate in schema.impossible:
-        columns, name = tuple(sorted(predicate.columns)), str(predicate)
+    for name, predicate in schema.breaches:
+        columns = tuple(sorted(predicate.columns))
         if not all(column in schema for column in columns):
             parts.append(Part(name=name, columns=columns, reason="it speaks of a column that is not released"))
             continue
@@ -38,7 +41,7 @@ def violations(real: Read, synthetic: Read, schema: Schema) -> Finding:
     ranked = tuple(sorted(parts, key=lambda part: -(part.value if part.value is not None else -1.0)))
     value = mean_of(ranked)
     if value is None:
-        raise Unavailable("no constraint could be checked; each is listed with the reason")
+        raise Unavailable("no rule could be checked; each is listed with the reason")
     return Finding(
         name="violations",
         title="Rows that cannot be",
@@ -47,7 +50,7 @@ def violations(real: Read, synthetic: Read, schema: Schema) -> Finding:
         better=Better.LOWER,
         best=0.0,
         worst=1.0,
-        note="Share of synthetic rows that break a constraint, mean over constraints.",
+        note="Share of synthetic rows that break a rule, mean over rules.",
         parts=ranked,
     )
 

@@ -62,7 +62,10 @@ def common(
             left_out.append((column.name, reason))
         columns.append(replace(column, use=False) if reason else column)
     if not any(column.modelled for column in columns):
-        raise Refused("The two tables have no column in common that could be compared. Nothing was read.")
+        why = f' (column "{left_out[0][0]}": {left_out[0][1]})' if left_out else ""
+        raise Refused(
+            f"{real.title} and {synthetic.title} have no column in common that could be compared{why}. Nothing was read."
+        )
     return replace(known, columns=tuple(columns), unit=Unit(), rows=None), tuple(left_out)
 
 

@@ -16,7 +16,8 @@ from understudy.releases import Release
 from understudy.releases.file import load
 from understudy.releases.guarantee import Promise
 from understudy.risk import assess as assess_risk
-from understudy.schema import Schema
+from understudy.risk.assessment import roles
+from understudy.schema import Broken, Lattice, Schema
 from understudy.tables import Source, Table
 from understudy.utility import assess as assess_utility
 from understudy.workflow.compare import common, note
@@ -154,14 +155,26 @@ def evaluate(
         control = None if holdout is None else source_of(holdout)
         given = schema if made is None else made.schema
         described, left_out = common(original, others[0], holdout=control, schema=given)
-        for names in (quasi, sensitive, targets):
+        for names in (quasi, sensitive, targets, on):
             _check(names, described)
+        _check_radius(radius, described, roles(described, quasi, sensitive)[0])
+        if key is not None and key not in original.names:
+            raise Refused(
+                f'column "{key}" is not in {original.title}, so it cannot say who is who. Nothing was compared.'
+            )
+        for source in (*others[1:], *([] if control is None else [control])):
+            _complete(source, described)
         book = note(ledger, original)
-        table, stand_ins = Table(original, described), [Table(other, described) for other in others]
-        apart = None if control is None else Table(control, described)
+        # Rows that break a rule are compared as they are; attacks see them as the curator did.
+        kept = replace(described, broken=Broken.KEEP)
+        ruled = described if all(p.columns <= set(described) for _, p in described.breaches) else kept
+        table, stand_ins = Table(original, ruled), [Table(other, ruled) for other in others]
+        same = ruled.broken is Broken.KEEP
+        plain = [table, stand_ins[0]] if same else [Table(source, kept) for source in (original, others[0])]
+        apart = None if control is None else Table(control, ruled)
         utility = assess_utility(
-            table,
-            stand_ins[0],
+            plain[0],
+            plain[1],
             described,
             targets=targets,
             formulas=formulas,
@@ -194,12 +207,12 @@ def evaluate(
             utility=utility,
             risk=found,
             schema=described,
-            distributions=_distributions(table, stand_ins[0], described),
+            distributions=_distributions(plain[0], plain[1], described),
             left_out=left_out,
             release=made,
             title=original.title,
             noted=book,
-            facts={"rows_real": table.rows(), "rows_synthetic": stand_ins[0].rows(), "seed": seed},
+            facts={"rows_real": plain[0].rows(), "rows_synthetic": plain[1].rows(), "seed": seed},
         )
 
 
@@ -234,11 +247,28 @@ def _check(names: Sequence[str] | None, schema: Schema) -> None:
             raise Refused(f'column "{name}" is not among those that can be compared. Nothing was compared.')
 
 
+def _check_radius(radius: Mapping[str, float] | None, schema: Schema, quasi: Sequence[str]) -> None:
+    """Refuse a radius that would be passed over."""
+    _check(list(radius or ()), schema)
+    for name in radius or ():
+        if not isinstance(schema[name], Lattice):
+            raise Refused(f'column "{name}" has no numbers, so there is no radius around them. Nothing was compared.')
+        if name not in quasi:
+            raise Refused(
+                f'column "{name}" has a radius and is no quasi-identifier: name it as one (quasi). Nothing was compared.'
+            )
+
+
+def _complete(source: Source, schema: Schema) -> None:
+    for name in schema:
+        if name not in source.names:
+            raise Refused(f'{source.title}: column "{name}" of the other tables is missing. Nothing was compared.')
+
+
 def _only(schema: Schema, source: Source) -> Schema:
     """The columns that a named file has too."""
-    return replace(
-        schema, columns=tuple(replace(c, use=c.use and c.name in source.names) for c in schema.columns), impossible=()
-    )
+    columns = tuple(replace(c, use=c.use and c.name in source.names) for c in schema.columns)
+    return replace(schema, columns=columns, impossible=(), rules=(), broken=Broken.KEEP)
 
 
 def _distributions(real: Table, synthetic: Table, schema: Schema) -> tuple[Distribution, ...]:
