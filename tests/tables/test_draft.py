@@ -210,6 +210,15 @@ def test_times_of_day_are_as_fine_as_nearly_all_of_them(seconds, resolution, tmp
         assert f"resolution: {resolution}" in dump_schema(draft(source))
 
 
+@pytest.mark.parametrize(("decimals", "step"), [(0, 1), (1, Fraction(1, 10)), (2, Fraction(1, 100))])
+def test_short_floats_have_the_decimals_they_show(decimals, step):
+    values = np.random.default_rng(1).normal(10, 4, 500).round(decimals).astype("float32")
+    values[::9] = np.nan
+    for frame in (pa.table({"x": values}), pd.DataFrame({"x": values}), pl.DataFrame({"x": values})):
+        with open_table(frame) as source:
+            assert draft(source)["x"].step == step
+
+
 def test_an_empty_table_is_left_to_learn(tmp_path):
     found = drafted(tmp_path / "people.csv", {"a": [], "b": []}, public_domains=True)
     assert [type(c) for c in found.columns] == [Undeclared, Undeclared]

@@ -38,6 +38,7 @@ from understudy.tables.layers import Layers
 from understudy.tables.reading import DOUBLE_TYPES, TEXT_TYPES, numbers, texts
 from understudy.tables.source import Source
 from understudy.tables.spelling import spelling
+from understudy.tables.stored import Stored
 from understudy.tables.table import Table
 
 TOLERANCE = Fraction(1, 100)
@@ -182,9 +183,19 @@ def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
 
 def _ballots(source: Source, name: str, codes: tuple[str, ...] = MISSING_CODES) -> dict[str, int]:
     layers = Layers()
-    voted = layers.query(source.relation, [f"{vote(layers, source.stored(name), codes)} AS v"])
+    voted = layers.query(source.relation, [f"{vote(layers, _shortest(source.stored(name)), codes)} AS v"])
     rows = source.engine.run(f"SELECT v, count(*) FROM ({voted}) GROUP BY v", doing=f'looking at column "{name}"')
     return {CANDIDATES[int(v)]: int(count) for v, count in rows}
+
+
+def _shortest(stored: Stored) -> Stored:
+    """Short floats by the shortest text that means them: as doubles they would all have nine decimals and more."""
+    if stored.type != "FLOAT":
+        return stored
+    cell = stored.cell
+    whole = f"abs({cell}) < 1e15 AND trunc({cell}) = {cell}"
+    text = f"(CASE WHEN {whole} THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE CAST({cell} AS VARCHAR) END)"
+    return Stored(text, "VARCHAR", None)
 
 
 def _elect(ballots: dict[str, int]) -> str | None:
