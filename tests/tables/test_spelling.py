@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow
 import pytest
 
-from understudy.schema import Categorical, Date, Identifier, Integer, Real
+from understudy.schema import Categorical, Date, Datetime, Identifier, Integer, Real
 from understudy.tables import open_table
 from understudy.tables.draft import draft
 from understudy.tables.spelling import TOLD, spelling
@@ -92,3 +92,13 @@ def test_a_draft_carries_it_where_a_column_stays_text():
     }
     assert {name for name, column in drafted.items() if column.note == TOLD["number"]} == {"pay", "share"}
     assert [column.note for column in drafted.values()].count("") == 3
+
+
+@pytest.mark.parametrize(("tail", "zone"), [("Z", "UTC"), ("+02:00", "UTC"), ("-0330", "UTC"), ("", None)])
+def test_moments_with_an_offset_are_instants(tail, zone, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("at,x\n" + "".join(f"2024-03-{i % 28 + 1:02}T10:{i % 60:02}:00{tail},1\n" for i in range(300)))
+    with open_table(path) as source:
+        column = draft(source)["at"]
+    assert isinstance(column, Datetime)
+    assert column.zone == zone

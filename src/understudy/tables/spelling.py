@@ -23,6 +23,7 @@ DRESSED = r"^[-+(]?[$€£¥]? ?(\d{1,3}([,.'’]\d{3})+|\d+)([.,]\d+)? ?[%$€�
 SIGNS = r"[,%$€£¥'’(]"
 DATES = r"^\d{1,2}([./-])\d{1,2}[./-](\d{2}|\d{4})( .*)?$"
 OPEN = r'^"[^"]*$'
+OFFSET = r":\d{2}(\.\d+)? ?(Z|z|[+-]\d{2}:?\d{2})$"
 TOLD = {
     "number": "cells look like numbers with a comma, a percent or a currency sign; as 1234.5 they would be numbers",
     "date": "cells look like dates; as 2024-02-29 they would be dates",
@@ -31,21 +32,42 @@ TOLD = {
 }
 
 
-def spelling(source: Source, name: str) -> str:
-    """What to tell the owner of a column of texts about how its cells are spelled; nothing where it is as it should be."""
+def part(pattern: str) -> str:
+    """How many texts match a pattern."""
+    return f"count(*) FILTER (regexp_matches(t, {sql.text(pattern)}))"
+
+
+def cells(source: Source, name: str) -> str | None:
+    """A query of a column's texts, empty cells as none; None for a type that stands for no text."""
     layers, stored = Layers(), source.stored(name)
     found = texts(layers, stored)
     if not found:
+        return None
+    return layers.query(
+        source.relation, [f"CASE WHEN {expression.empty(stored)} THEN NULL ELSE trim({found[0]}) END AS t"]
+    )
+
+
+def offset(source: Source, name: str) -> bool:
+    """Whether nearly all moments say how far their clock is from UTC: then they are instants."""
+    asked = cells(source, name)
+    if asked is None:
+        return False
+    ((filled, with_it),) = source.engine.run(
+        f"SELECT count(t), {part(OFFSET)} FROM ({asked})", doing=f'looking at column "{name}"'
+    )
+    return bool(with_it >= NEARLY * filled > 0)
+
+
+def spelling(source: Source, name: str) -> str:
+    """What to tell the owner of a column of texts about how its cells are spelled; nothing where it is as it should be."""
+    asked = cells(source, name)
+    if asked is None:
         return ""
-    cell = f"CASE WHEN {expression.empty(stored)} THEN NULL ELSE trim({found[0]}) END AS t"
-
-    def part(pattern: str) -> str:
-        return f"count(*) FILTER (regexp_matches(t, {sql.text(pattern)}))"
-
     dressed = f"count(*) FILTER (regexp_matches(t, {sql.text(DRESSED)}) AND regexp_matches(t, {sql.text(SIGNS)}))"
     ((filled, numbers, signed, dates, broken, quoted),) = source.engine.run(
         f"SELECT count(t), {part(DRESSED)}, {dressed}, {part(DATES)}, count(*) FILTER (contains(t, chr(65533))), {part(OPEN)} "
-        f"FROM ({layers.query(source.relation, [cell])})",
+        f"FROM ({asked})",
         doing=f'looking at column "{name}"',
     )
     if numbers >= NEARLY * filled and 2 * signed >= filled > 0:
