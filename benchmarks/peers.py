@@ -1,7 +1,8 @@
 """Understudy and its peers on the same rows, in one run, with the same scorer: error, time and memory, and their ratios.
 
     make bench-peers                                                   installs the peers, then runs everything on a survey
-    python benchmarks/peers.py --data rows.csv --domain domain.json    codes 0 … size - 1, and {column: size}
+    make bench-peers DATA=DIR                                          the same, and on Adult from DIR; about an hour on two idle cores
+    python benchmarks/peers.py --data rows.csv --domain domain.json    codes 0 … size - 1, and {column: size}; --survey adds the survey
     python benchmarks/peers.py --epsilon 0.1 --epsilon 1 --peers mbi   a choice of budgets and peers
     python benchmarks/peers.py --redraw                                the plot and the table of docs/benchmarks.md again
 
@@ -13,7 +14,8 @@ processor. On a machine that is busy otherwise it may get less: then it is given
 or removed; settings are each peer's own defaults. The scorer is benchmarks/peers/score.py. Without `--data` the table is the survey `fair`
 of statsmodels on quantile bins: 6,366 rows, 9 columns. The synthesizer of ours is `adaptive`, unless `--ours` names others.
 
-A table per budget, then JSON and a plot in `--results` and `--plot`.
+A table per budget, JSON in `--results` after every job, and after every table the plots at `--plot` and, for the results kept here,
+the table of docs/benchmarks.md: a run that is cut off leaves what it has.
 """
 
 from __future__ import annotations
@@ -316,6 +318,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a CSV file of codes")
     parser.add_argument("--domain", type=Path, help="a JSON file: the number of codes of each column")
+    parser.add_argument("--survey", action="store_true", help="the survey too, before --data")
     parser.add_argument("--epsilon", action="append", help="this ε; may be repeated (default 1)")
     parser.add_argument("--peers", action="append", choices=list(PEERS), help="this peer; may be repeated")
     parser.add_argument("--only", action="append", metavar="'PEER METHOD'", help="this job of theirs; may be repeated")
@@ -343,13 +346,14 @@ def main() -> int:
         if why:
             print(f"{name}: not installed: {why}")
     with tempfile.TemporaryDirectory() as folder:
-        table = (
-            Table(options.data.stem, options.data.resolve(), options.domain.resolve())
-            if options.data
-            else survey(Path(folder))
-        )
-        results = compare(table, options)
-    draw(keep(results, options.results), options.plot)
+        tables = [survey(Path(folder))] if options.survey or not options.data else []
+        if options.data:
+            tables.append(Table(options.data.stem, options.data.resolve(), options.domain.resolve()))
+        for table in tables:
+            everything = keep(compare(table, options), options.results)
+            draw(everything, options.plot)
+            if options.results == RESULTS:
+                publish(everything)
     print(f"\n{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}. Numbers: {options.results}, plot: {options.plot}")
     return 0
 
