@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from math import exp, sqrt
 
 import pytest
@@ -15,6 +16,14 @@ def test_exact_counts_are_certain_and_noisy_ones_bounded():
     assert found["exact"] == 1
     for epsilon, share in found["noisy"].items():
         assert share <= found["bound"][epsilon] + 5 * 0.5 / sqrt(found["trials"])
+
+
+def test_a_difference_of_more_than_one_still_tells():
+    """By hand: every way in which x of 3 people can have a secret, and the best guess about each of them."""
+    for x, share in differencing(trials=10).facts["freddies"].items():
+        ways = [way for way in product((0, 1), repeat=3) if sum(way) == int(x)]
+        best = max(sum(bit == guess for way in ways for bit in way) for guess in (0, 1))
+        assert share == best / (3 * len(ways))
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(10), Fraction(1)])

@@ -21,6 +21,9 @@ from understudy.risk.attacks.finding import Bar, Bars, Finding
 MARCH, APRIL = (3005, 202), (3004, 201)
 """Freshmen, and how many of them come from families that earn over $1M."""
 
+FREDDIES = 3
+"""People of one name, where the difference of two counts is about all of them."""
+
 EPSILONS = (Fraction(10), Fraction(1), Fraction(1, 10))
 
 
@@ -43,6 +46,9 @@ def differencing(*, trials: int = 20_000, epsilons: tuple[Fraction, ...] = EPSIL
         text=(
             f"March: {MARCH[1]} of {MARCH[0]:,} freshmen come from families that earn over $1M. April: {APRIL[1]} of {APRIL[0]:,}.",
             f"{left} student left and {rich} family fewer earns that much: John's does.",
+            "Asked as two questions: how many have HIV, and how many who are not called Freddie? One Freddie's secret is the difference.",
+            f"Of {FREDDIES} Freddies, a difference of 0 or {FREDDIES} tells on all; any other, on whom to bet:"
+            f" {', '.join(f'{best_guess(FREDDIES, x):.0%} right at {x}' for x in range(1, FREDDIES))}.",
             *(
                 f"With both counts noisy, ε = {float(e):g} together, the difference is right {share:.1%} of the time in {trials:,} tries;"
                 f" no attacker can exceed {bound(e):.3%} on average."
@@ -54,11 +60,21 @@ def differencing(*, trials: int = 20_000, epsilons: tuple[Fraction, ...] = EPSIL
         ),
         facts={
             "exact": exact,
+            "freddies": {str(x): best_guess(FREDDIES, x) for x in range(FREDDIES + 1)},
             "trials": trials,
             "noisy": {f"{float(e):g}": share for e, share in found.items()},
             "bound": {f"{float(e):g}": bound(e) for e in epsilons},
         },
     )
+
+
+def best_guess(people: int, difference: int) -> float:
+    """How often the best guess about each of so many people is right, of whom exact counts say how many have the secret.
+
+    >>> [best_guess(4, x) for x in range(5)]
+    [1.0, 0.75, 0.5, 0.75, 1.0]
+    """
+    return max(difference, people - difference) / people
 
 
 def bound(epsilon: Fraction) -> float:
