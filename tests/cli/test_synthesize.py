@@ -187,6 +187,18 @@ def test_what_cannot_work_costs_nothing(
     nothing_happened(tmp_path)
 
 
+def test_names_that_parquet_cannot_tell_apart_cost_nothing(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_text("Age,age\n1,2\n" * 50)
+    done = shell("synthesize", "cases.csv", "--epsilon", 1, "-o", "out.parquet")
+    assert done.code == 1
+    assert 'out.parquet: the name of column "age" differs from another only in case' in done.err
+    assert "Nothing was spent" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cases.csv"]
+    (tmp_path / "one.yaml").write_text("columns:\n  Age: {type: integer, min: 0, max: 9}\n  age: identifier\n")
+    done = shell("synthesize", "cases.csv", "--schema", "one.yaml", "--epsilon", 1, "-o", "out.parquet")
+    assert done.code == 0, done.err
+
+
 def test_a_schema_error_names_the_line(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
     schema.write_text(schema.read_text().replace("min: 18, max: 90", "min: 90, max: 18"))
     done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv")

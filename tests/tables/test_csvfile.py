@@ -71,9 +71,16 @@ def test_a_stray_quote_swallows_no_other_line(line, others, tmp_path):
 
 
 def test_no_row_lends_the_header_a_name(tmp_path):
-    for content in (b'a,"b\n1,2"\n', b'a,"b\n1,2\n'):
-        with open_table(written(tmp_path / "t.csv", content)) as source:
-            assert source.names == ("a", '"b')
+    for content in (b'a,"b\n1,2"\n', b'a,"b\n1,2\n', b'"a\n(b)",c\n1,2\n', b'"a, b\nc",d\n1,2\n'):
+        with pytest.raises(TableError, match=r"t\.csv:1: the name of column \d begins with a quote that does not end"):
+            open_table(written(tmp_path / "t.csv", content))
+
+
+def test_a_name_may_hold_quotes_and_where_it_is_said_line_breaks(tmp_path):
+    with open_table(written(tmp_path / "t.csv", b'5" disk,"""said""",x"y\n1,2,3\n')) as source:
+        assert source.names == ('5" disk', '"said"', 'x"y')
+    with open_table(written(tmp_path / "u.csv", b'"a\n(b)",c\n1,2\n'), multiline=True) as source:
+        assert source.names == ("a\n(b)", "c")
 
 
 def test_a_mark_in_the_first_cell_stays_where_it_is(tmp_path):

@@ -39,6 +39,17 @@ def check_outputs(outputs: Iterable[Path | None], *, inputs: Iterable[Path | Non
             raise Refused(f"{path}: {path.parent} cannot be written to. Nothing was spent.")
 
 
+def check_cases(rows: Path, names: Iterable[str]) -> None:
+    """Readers of Parquet take names that differ in case for one: refused before anything is spent on them."""
+    seen: set[str] = set()
+    for name in names:
+        if rows.suffix.lower() == ".parquet" and name.lower() in seen:
+            raise Refused(
+                f'{rows}: the name of column "{name}" differs from another only in case. Write a .csv file instead. Nothing was spent.'
+            )
+        seen.add(name.lower())
+
+
 def _place(path: Path) -> object:
     """One name for a file, however it is called: a link or a hard link is the same file."""
     try:

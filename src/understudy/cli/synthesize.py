@@ -12,7 +12,7 @@ import click
 from understudy.cli import options, settings
 from understudy.cli.layout import listed, report_json
 from understudy.cli.ledger import account_facts, check_named, spent
-from understudy.cli.paths import check_input, check_outputs
+from understudy.cli.paths import check_cases, check_input, check_outputs
 from understudy.cli.screen import Screen, amount, percent
 from understudy.cli.stop import Stopped, interrupted
 from understudy.errors import UnderstudyError
@@ -110,6 +110,7 @@ def synthesize(
         check_input(public)
     check_named(ledger)
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
+    from understudy.schema import load_schema
     from understudy.workflow.opening import open_source
     from understudy.workflow.run import synthesize as make_release
 
@@ -117,6 +118,7 @@ def synthesize(
     book = ledger if ledger is not None else source.ledger_path
     run = resume or secrets.token_hex(8)
     try:
+        check_cases(output, source.names if schema is None else load_schema(schema))
         with screen.progress():
             made = make_release(
                 source,

@@ -113,6 +113,12 @@ def _check_header(where: str, names: tuple[str, ...], size: int, encoding: str) 
             f"{where}: the header line names more than {NAMES:,} columns or is longer than {HEADER_BYTES // 2**20} MB. "
             "Leave columns out. Nothing was read"
         )
+    broken = next((i for i, name in enumerate(names, start=1) if name.startswith('"') and name.count('"') % 2), None)
+    if broken is not None:
+        raise TableError(
+            f"{where}: the name of column {broken} begins with a quote that does not end on this line. "
+            "Say --multiline if names hold line breaks, or take the quote out. Nothing was read"
+        )
     odd = next((i for i, name in enumerate(names, start=1) if "\ufffd" in name), None)
     if odd is not None:
         raise TableError(
