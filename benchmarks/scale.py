@@ -5,7 +5,7 @@
     python benchmarks/scale.py --columns 200           columns up to 200, and nothing else
     python benchmarks/scale.py --domain 10000          domain sizes up to 10,000, and nothing else
     python benchmarks/scale.py --only mst              another synthesizer; may be repeated
-    python benchmarks/scale.py --redraw                the plot and the table of docs/benchmarks.md again
+    python benchmarks/scale.py --redraw                the plot and the table of docs/benchmarks.md, which every run writes, again
 
 Each point is a process of its own on a file made for it in a temporary folder: columns that depend on each other through a hidden one. Per
 point: seconds spent reading and counting rows (`scan`), those from the last of it to the model (`after`), the whole, processor seconds, the
@@ -324,7 +324,10 @@ def main() -> int:
             points += measured(what, value, sizes, rows, names)
             keep(points, options.results)  # a long run that is cut off keeps what it has
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f} over five minutes")
-    draw(keep(points, options.results), options.plot)
+    everything = keep(points, options.results)
+    draw(everything, options.plot)
+    if options.results == RESULTS:
+        publish(everything)
     fine = promised(points)
     print("as promised" if fine else "NOT as promised")
     return 0 if fine else 1

@@ -68,3 +68,10 @@ def test_words_and_picture() -> None:
     huge = meaning(Budget.of(1000))
     assert "a billion or more" in huge.lines()[2]
     assert huge.right == 1
+
+
+def test_the_figure_shows_no_fewer_right_guesses_than_the_words_say() -> None:
+    """Both are upper bounds: 51.1 in 100 is at most 52, in words and in dots."""
+    said = meaning(Budget.of("0.045"))
+    assert "at most 52 times in 100" in said.lines()[0]
+    assert "at most 2</text>" in said.to_svg()

@@ -68,7 +68,7 @@ class Meaning:
 
     def to_svg(self) -> str:
         """A hundred guesses as a hundred dots: those a coin gets right, those the release adds, those that stay wrong."""
-        right = min(99, max(50, round(100 * self.right)))
+        right = min(99, max(50, math.ceil(100 * self.right - 1e-9)))  # an upper bound, as in the words
         dots = []
         for i in range(100):
             fill = "#9aa5b1" if i < 50 else "#d55e00" if i < right else "none"
