@@ -107,6 +107,24 @@ def test_paper_leaves_out_what_only_a_screen_can_do(page: Page) -> None:
     assert not page.locator("p.filter").first.is_visible()
     expect(page.locator("h1")).to_be_visible()
     assert page.pdf(format="A4").startswith(b"%PDF")
+    # A sheet of A4 between its margins: no table reaches beyond it.
+    page.set_viewport_size({"width": 718, "height": 1000})
+    beyond = (
+        "[...document.querySelectorAll('table')].filter((t) => t.getBoundingClientRect().right > innerWidth + 1).length"
+    )
+    assert page.evaluate(beyond) == 0
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_findings_are_read_without_scrolling_sideways(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    notes = page.locator(".findings td:last-child")
+    assert notes.count() > 10
+    beyond = "(cells, width) => cells.filter((c) => c.getBoundingClientRect().right > width).length"
+    assert notes.evaluate_all(beyond, width) == 0
+    # A large heatmap keeps its size and is scrolled by itself.
+    drawn = page.locator(".heat svg").first
+    assert drawn.evaluate("(s) => s.getBoundingClientRect().width") > width
 
 
 def test_every_picture_says_what_it_is(page: Page) -> None:
