@@ -24,7 +24,7 @@ def report() -> Report:
 def test_every_record_is_in_one_group(report: Report) -> None:
     found = groups_of(report.risk)
     assert found is not None
-    counts = {group.name: group.records for group in found.groups}
+    counts = {group.name: group.size for group in found.groups}
     assert counts == {"low": 240, "medium": 20, "high": 3}
     assert found.sentence().endswith("age: 240 low, 20 medium, 3 high.")
     by_name = {group.name: group.match_risk for group in found.groups}

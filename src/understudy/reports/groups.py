@@ -22,7 +22,7 @@ class RiskGroup:
 
     name: str
     words: str
-    records: int
+    size: int
     share: float
     match_risk: float | None
 
@@ -42,7 +42,7 @@ class RiskGroups:
 
     def sentence(self) -> str:
         """All of it in one line."""
-        counts = ", ".join(f"{group.records:,} {group.name}" for group in self.groups)
+        counts = ", ".join(f"{group.size:,} {group.name}" for group in self.groups)
         return f"Risk groups of the real records, by {', '.join(self.columns)}: {counts}."
 
 
@@ -58,14 +58,14 @@ def groups_of(risk: Assessment | None) -> RiskGroups | None:
     beliefs = {part.name: part for part in risk["match_risk"].parts} if "match_risk" in risk else {}
     found = []
     for part in reversed(finding.parts):
-        match, records = beliefs.get(part.name), part.facts["records"]
-        assert isinstance(records, int)
+        match, size = beliefs.get(part.name), part.facts["records"]
+        assert isinstance(size, int)
         attacked = match is not None and match.facts.get("records") != 0
         found.append(
             RiskGroup(
                 name=part.name.split()[0],
                 words=WORDS[part.name.split()[0]].format(finding.facts["least"]),
-                records=records,
+                size=size,
                 share=part.value or 0.0,
                 match_risk=match.value if match is not None and attacked else None,
             )
