@@ -21,7 +21,6 @@ from understudy.cli.screen import Screen, amount, percent
 from understudy.cli.stop import Stopped, interrupted
 
 if TYPE_CHECKING:
-    from understudy.releases import Release
     from understudy.schema import Schema
     from understudy.utility import Comparison
 
@@ -99,7 +98,7 @@ def _demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     _title(screen, "understudy plan", "no data touched, nothing spent")
     made_plan = plan(schema, epsilon=epsilon)
     screen.line(
-        f"{made_plan.synthesizer} would measure {amount(len(made_plan.marginals), 'marginal')} and spend {made_plan.budget},"
+        f"{made_plan.synthesizer} would measure at least {amount(len(made_plan.marginals), 'marginal')} and spend {made_plan.budget},"
         f" {percent(float(made_plan.discovery))} of it on what the schema leaves open."
     )
 
@@ -114,7 +113,7 @@ def _demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     _title(screen, "A first comparison", "internal, not private: it reads the real rows, and the ledger notes it")
     screen.lines(comparison_lines(found))
     screen.line()
-    screen.line(_meaning(release, found))
+    screen.line(_meaning(found))
     _title(screen, "Files", "")
     screen.lines(aligned(_files(survey, schema_file, output, release_file, book)))
     if as_json:
@@ -164,10 +163,10 @@ def comparison_lines(found: Comparison, most: int = 5) -> list[str]:
     return aligned(rows)
 
 
-def _meaning(release: Release, found: Comparison) -> str:
+def _meaning(found: Comparison) -> str:
     return (
         f"0 is the same, 1 has nothing in common. Columns are {found.mean_column:.3f} off on average, pairs {found.mean_pair:.3f}:"
-        f" {release.synthesizer} keeps each column and nothing between them."
+        f" of a hundred rows {100 * found.mean_pair:.0f} are in a wrong cell of a table of two columns."
     )
 
 
