@@ -48,4 +48,4 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
             if cut
             else ""
         )
-        raise Stopped(f"the studio is closed.{told} Tables, ledgers and runs are in {folder}.") from None
+        raise Stopped(f"the studio is closed.{told} Tables, ledgers and runs are in {folder.resolve()}.") from None
