@@ -29,8 +29,8 @@ workload = click.option(
     "--workload",
     multiple=True,
     metavar="WISH",
-    help="What it should be good at: label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN, ranges=COLUMN,…, pairs, columns, or triples (the default)."
-    " *2 behind a wish doubles its weight. May be repeated.",
+    help="What it should be good at: label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN, ranges=COLUMN,…, pairs, columns,"
+    " or triples (the default). *2 behind a wish doubles its weight. May be repeated.",
 )
 
 
