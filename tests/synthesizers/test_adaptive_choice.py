@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from understudy.accounting import Cost, Currency, Law
-from understudy.measurements import Identity, Measurement, Measurements
+from understudy.measurements import Distance, Identity, Measurement, Measurements
 from understudy.models.variance import noise_variance
-from understudy.synthesizers.adaptive_choice import fitted
+from understudy.synthesizers.adaptive_choice import fitted, hidden
 
 
 def measured(clique: tuple[str, ...], values: np.ndarray, scale: int = 30) -> Measurement:
@@ -33,3 +34,26 @@ def test_a_triple_beyond_the_tree_gives_way_to_its_sums():
 def test_a_triple_of_the_tree_stays_as_it_is():
     triple = measured(("a", "b", "c"), np.ones((2, 3, 4)))
     assert list(fitted(Measurements((triple,)), [("c", "a", "b")])) == [triple]
+
+
+def looks(values: list[float], deviation: int) -> list[Distance]:
+    cost = Cost(Currency.GDP, Fraction(1))
+    return [
+        Distance((str(i),), round(v), 1, Law.ROUNDED_GAUSSIAN, Fraction(deviation), cost) for i, v in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "noise", "clear", "expected"),
+    [
+        ([0, 0, 0, 0, 600, 600, 0, 0, 600, 0] * 6, 180, 100, True),
+        ([0, 0, 0, 0, 600, 600, 0, 0, 600, 0] * 6, 180, 200, False),  # clear enough
+        ([0, 0, 0, 0, 600, 600, 0, 0, 600, 0] * 6, 50, 20, False),  # nothing is hidden
+        ([300, 500, 400, 400, 600, 200] * 10, 110, 50, False),  # they differ little from each other
+        ([0, 100, -100] * 20, 180, 100, False),  # no more than noise does
+        ([], 1, 1, False),
+    ],
+)
+def test_pairs_get_a_better_look_where_they_differ_and_noise_hides_how(values, noise, clear, expected) -> None:
+    found = looks(values, noise)
+    assert hidden(found, {d.clique: max(float(d), 0.0) for d in found}, clear) is expected

@@ -3,7 +3,8 @@
   1. One-way marginals (a tenth of the budget), and a model of independent columns.
   2. How far is every pair of the workload from the model? A noisy L1 distance for each, all at once. Distance and expected counts say how
      far counts lie from the model, and so what a measurement with a given noise would gain (synthesizers/adaptive_gain.py). The best parts
-     of the budget are those that gain most in all; a pair also tells of its columns, a triple of its pairs.
+     of the budget are those that gain most in all; a pair also tells of its columns, a triple of its pairs. Where pairs differ and noise
+     hides how, at a very small ε, columns are counted once more and the distances are asked again, better.
   3. Of these pairs, those that form a forest, the strongest, are measured with their parts, and the model is fitted again: it now explains
      much of what other pairs have in common.
   4. Distances and gains anew, against the better model, and distances of triples where their noise leaves something to see. The pairs that
@@ -49,6 +50,7 @@ from understudy.synthesizers.adaptive_choice import (
     columns_off,
     fitted,
     fitting,
+    hidden,
     settled,
     with_columns,
     within,
@@ -79,8 +81,12 @@ CHANCE = 1.5
 WORTH = Fraction(1, 50)
 """The part of what is left below which triples are not asked about."""
 
-CLEAR, LOOK = 0.02, Fraction(3, 100)
-"""The share of all rows to within which distances are to be known, and the largest part of the budget that a round of them gets for it."""
+LOOK, BETTER = (0.02, Fraction(3, 100)), (0.1, Fraction(12, 100))
+"""The share of all rows to within which distances are to be known, and the largest part of the budget that a round of them gets for it;
+and the same for a second look at pairs that noise hides."""
+
+ROUGH, AGAIN = 0.1, Fraction(1, 4)
+"""The share of all rows that columns may be off by at that second look, and the largest part of the budget that they get for it."""
 
 MOST = Fraction(9, 10)
 """The largest part of what is left that the forest gets."""
@@ -146,7 +152,7 @@ class Adaptive(Synthesizer):
         # The deviation that the whole budget would buy for one marginal.
         unit = unit_noise(bought, self.singles, power) / (1 / math.sqrt(2) if power == 1 else MEAN)
         run = _Run(curator, self, sizes, weights | asked, column, found + bought, unit, power, progress)
-        run.forest(pairs)
+        run.forest(pairs, singles, split)
         left_out = run.tree(pairs)
         run.triples()
         if curator.left > REST:  # what no triple was worth
@@ -196,9 +202,12 @@ class _Run:
     def __post_init__(self) -> None:
         self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
 
-    def forest(self, pairs: Sequence[Clique]) -> None:
+    def forest(self, pairs: Sequence[Clique], singles: Sequence[Clique], split: Sequence[float]) -> None:
         """The strongest pairs that form a forest, each with the part it would get if all pairs were measured now."""
         prospects = self._prospects(pairs)
+        if hidden([gap.distance for gap in self.gaps.values()], prospects.far, BETTER[0] * self.state.model.total):
+            self._sharpen(singles, split)
+            prospects = self._prospects(pairs, BETTER)
         kept, _ = fitting(prospects, Growth(self.sizes), self.how.cells)
         best = self._with_columns(prospects.only(kept)).best()
         order = sorted((r for r in kept if best[r][0] > LEAST), key=lambda r: -best[r][1] * self.weights[r])
@@ -242,15 +251,23 @@ class _Run:
         if order:
             self._measure({r: best[r][0] for r in order}, self.curator.left)
 
+    def _sharpen(self, singles: Sequence[Clique], split: Sequence[float]) -> None:
+        """Columns that are far off hide what pairs have in common: measure them again."""
+        rough = float(np.mean([*self._off.values(), 0.0])) / (ROUGH * max(self.state.model.total, 1.0))
+        wanted = float(self.how.singles) * (rough ** (1 / self.power) - 1)
+        if wanted > float(REST):
+            self.found += self.curator.measure(singles, share=min(_exact(wanted), AGAIN), weights=split)
+            self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
+
     def _noise(self) -> tuple[float, float]:
         """The deviation that all that is left would buy for one marginal, and how noise falls with the part."""
         return self.unit * float(self.curator.left) ** -self.power, self.power
 
-    def _prospects(self, cliques: Sequence[Clique]) -> Prospects:
+    def _prospects(self, cliques: Sequence[Clique], look: tuple[float, Fraction] | None = None) -> Prospects:
         """Ask how far these marginals are from the model."""
         model = aimed(self.state.model, self.found)
         expected = expected_counts(model, [r for r in cliques if _cells(r, self.sizes) <= self.how.largest])
-        distances = self.curator.errors(expected, share=self._look(len(expected)))
+        distances = self.curator.errors(expected, share=self._look(len(expected), *(look or LOOK)))
         self.gaps |= {
             gap.distance.clique: gap for gap in gaps_of(distances, expected)
         }  # a later look replaces an earlier one
@@ -265,11 +282,11 @@ class _Run:
     def _with_columns(self, prospects: Prospects) -> Prospects:
         return with_columns(prospects, self._off, self.sizes, self.columns, *self._noise())
 
-    def _look(self, many: int) -> Fraction:
-        """The part of the budget for so many distances: as much as tells them to within CLEAR of all rows, in its bounds."""
-        clear = CLEAR * max(self.state.model.total, 1.0)
-        needed = Fraction((self.unit / clear) ** (1 / self.power) * many).limit_denominator(1000)
-        return min(max(self.how.selection, min(needed, LOOK)), self.curator.left / 4)
+    def _look(self, many: int, clear: float, most: Fraction) -> Fraction:
+        """The part of the budget for so many distances: as much as tells them to within this share of all rows, in its bounds."""
+        noise = self.unit / (clear * max(self.state.model.total, 1.0))
+        needed = Fraction(noise ** (1 / self.power) * many).limit_denominator(1000)
+        return min(max(self.how.selection, min(needed, most)), self.curator.left / 4)
 
     def _coarser(self, fine: Prospects, cliques: Sequence[Clique]) -> Prospects:
         """The same with marginals looked at through the levels of their columns, where that gains more."""

@@ -35,6 +35,9 @@ FULL = 60
 ACROSS = 200_000
 """Cells of the largest tree that triples become part of: each makes every pass of a fit dearer, and rows meet them anyway."""
 
+HIDES, DIFFER = 0.8, 0.5
+"""Noise hides differences when it is this share of their spread, and marginals differ when they spread by this share of their mean."""
+
 FORECASTS = 300
 """Marginals whose place in the tree is looked for; after that many, only what it holds already is taken."""
 
@@ -191,6 +194,23 @@ def with_columns(
         curves[single] = gain_curve(np.ones(sizes[name]), error, noise, power)
         weights[single], far[single] = columns[name] * float(np.mean(ratios)) if ratios else 0.0, error
     return prospects | Prospects(curves, weights, far, {single: sizes[single[0]] for single in far}, power)
+
+
+def hidden(distances: Sequence[Distance], far: Mapping[Clique, float], clear: float) -> bool:
+    """Whether marginals surely differ in how far they are from the model, and noise above `clear` hides which is how far.
+
+    Where they are about as far as each other, all of them are worth about the same, and no better look is needed to tell.
+    """
+    if not distances:
+        return False
+    values, some = np.array([float(d) for d in distances]), distances[0]
+    noise = noise_variance(some.law, some.scale) / some.grid**2
+    beyond_noise = float(values.var()) - noise
+    surely = beyond_noise > 2 * noise * math.sqrt(2 / values.size)
+    spread = math.sqrt(max(beyond_noise, 0.0))
+    return (
+        surely and math.sqrt(noise) > max(clear, HIDES * spread) and spread > DIFFER * float(np.mean([*far.values()]))
+    )
 
 
 def settled(distances: Mapping[Clique, Distance]) -> dict[Clique, float]:
