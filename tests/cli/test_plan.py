@@ -52,7 +52,7 @@ def test_expected_errors_need_a_number_of_rows(shell: Shell, schema: Path) -> No
         m["expected_distance"] is None for m in shell("plan", schema, "--epsilon", 1, "--json").json["marginals"]
     )
     told = shell("plan", schema, "--epsilon", 1, "--rows", 1500, "--json").json
-    assert all(0 < m["expected_distance"] < 1 for m in told["marginals"])
+    assert all(0 < m["expected_distance"] <= 1 for m in told["marginals"])  # noise may well hide a table
 
 
 def test_warnings_are_said(shell: Shell, schema: Path) -> None:

@@ -50,31 +50,40 @@ def cover(cliques: Sequence[Clique], sizes: Mapping[str, int], limit: int = COVE
     [('a', 'b', 'c')]
     """
     open_sets = {frozenset(c) for c in cliques}
+    holding: dict[str, set[frozenset[str]]] = {}
+    for one in open_sets:
+        for name in one:
+            holding.setdefault(name, set()).add(one)
+    single = {name for one in open_sets if len(one) == 1 for name in one}
     chosen: list[Clique] = []
     order = sorted(open_sets, key=lambda s: (-math.prod(sizes[n] for n in s), sorted(s)))
     for seed in order:
         if seed not in open_sets:
             continue
-        grown = set(seed)
+        grown: set[str] = set()
+        # Of each open clique that is touched, the columns still missing; for each column, the open cliques that miss it alone.
+        missing: dict[frozenset[str], int] = {}
+        reach = dict.fromkeys(single, 1)
+        joining = sorted(seed)
         room = limit // max(1, math.prod(sizes[n] for n in seed))
-        while room > 1:
+        while joining:
+            for new in joining:
+                grown.add(new)
+                reach.pop(new, None)
+                for one in holding[new]:
+                    missing[one] = missing.get(one, len(one)) - 1
+                    if missing[one] == 1:
+                        (name,) = one - grown
+                        reach[name] = reach.get(name, 0) + 1
             # The column that brings in the most open cliques, and of those the smallest: it leaves the most room.
-            best: tuple[int, int, str] | None = None
-            reach: dict[str, int] = {}
-            for candidate in open_sets:
-                rest = candidate - grown
-                if len(rest) == 1:
-                    (name,) = rest
-                    reach[name] = reach.get(name, 0) + 1
-            for name, gain in reach.items():
-                if sizes[name] <= room:
-                    rank = (-gain, sizes[name], name)
-                    best = rank if best is None or rank < best else best
-            if best is None:
-                break
-            grown.add(best[2])
-            room //= max(1, sizes[best[2]])
-        open_sets = {s for s in open_sets if not s <= grown}
+            ranks = [(-gain, sizes[name], name) for name, gain in reach.items() if sizes[name] <= room]
+            joining = [min(ranks)[2]] if ranks and room > 1 else []
+            room //= max(1, sizes[joining[0]]) if joining else 1
+        for one in [one for one, left in missing.items() if not left]:
+            open_sets.discard(one)
+            single -= one if len(one) == 1 else set()
+            for name in one:
+                holding[name].discard(one)
         chosen.append(tuple(sorted(grown)))
     return chosen
 
@@ -133,13 +142,17 @@ class Tally:
 
     def counts(self) -> list[NDArray[np.int64]]:
         """The tables asked for, in order, each in the shape and axis order of its clique."""
-        homes = [(cells(s, self.sizes), i, frozenset(s)) for i, s in enumerate(self.supers)]
+        homes: dict[str, list[tuple[int, int, frozenset[str]]]] = {}
+        for i, s in enumerate(self.supers):
+            for name in s:
+                homes.setdefault(name, []).append((cells(s, self.sizes), i, frozenset(s)))
         answers = []
         for clique in self.cliques:
             if not clique:
                 answers.append(np.array(self.total, np.int64))
                 continue
-            _, home, _ = min(h for h in homes if frozenset(clique) <= h[2])
+            wanted, fewest = frozenset(clique), min((homes[name] for name in clique), key=len)
+            home = min((size, i) for size, i, held in fewest if wanted <= held)[1]
             answers.append(marginal(self._tables[home], self.supers[home], clique, self.sizes))
         return answers
 
