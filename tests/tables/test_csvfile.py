@@ -76,6 +76,11 @@ def test_no_row_lends_the_header_a_name(tmp_path):
             open_table(written(tmp_path / "t.csv", content))
 
 
+def test_a_name_that_is_quoted_as_a_whole_may_begin_with_a_quote(tmp_path):
+    with open_table(written(tmp_path / "t.csv", b'"""><svg>",b\n1,2\n')) as source:
+        assert source.names == ('"><svg>', "b")
+
+
 def test_a_name_may_hold_quotes_and_where_it_is_said_line_breaks(tmp_path):
     with open_table(written(tmp_path / "t.csv", b'5" disk,"""said""",x"y\n1,2,3\n')) as source:
         assert source.names == ('5" disk', '"said"', 'x"y')

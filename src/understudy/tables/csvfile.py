@@ -103,6 +103,7 @@ def dialect(
     cells = next(_records(iter([text]), delimiter.encode(), lines, NAMES + 1))
     names = tuple(cell.decode(errors="replace").strip() for cell in cells)
     _check_header(f"{path.name}:{line}", names, sum(map(len, cells)), encoding)
+    _check_quotes(f"{path.name}:{line}", cells, text)
     return Dialect(delimiter, encoding, names, header=True, lines=lines, line=line, marked=mark is not None)
 
 
@@ -113,18 +114,23 @@ def _check_header(where: str, names: tuple[str, ...], size: int, encoding: str) 
             f"{where}: the header line names more than {NAMES:,} columns or is longer than {HEADER_BYTES // 2**20} MB. "
             "Leave columns out. Nothing was read"
         )
-    broken = next((i for i, name in enumerate(names, start=1) if name.startswith('"') and name.count('"') % 2), None)
-    if broken is not None:
-        raise TableError(
-            f"{where}: the name of column {broken} begins with a quote that does not end on this line. "
-            "Say --multiline if names hold line breaks, or take the quote out. Nothing was read"
-        )
     odd = next((i for i, name in enumerate(names, start=1) if "\ufffd" in name), None)
     if odd is not None:
         raise TableError(
             f"{where}: the name of column {odd} is no text in {encoding}. "
             "Say which encoding the file has (--encoding latin-1). Nothing was read"
         )
+
+
+def _check_quotes(where: str, cells: list[bytes], text: bytes) -> None:
+    """No name begins with a quote that never ends; one that holds quotes and was quoted as a whole is a name like any other."""
+    for i, cell in enumerate(cells, start=1):
+        opens = cell.lstrip(b" ").startswith(b'"') and cell.count(b'"') % 2
+        if opens and b'"%s"' % cell.replace(b'"', b'""') not in text:
+            raise TableError(
+                f"{where}: the name of column {i} begins with a quote that does not end on this line. "
+                "Say --multiline if names hold line breaks, or take the quote out. Nothing was read"
+            )
 
 
 def _delimiter(text: bytes, lines: int) -> str:
