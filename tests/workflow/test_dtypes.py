@@ -130,6 +130,19 @@ def released(frame, columns, tmp_path):
     return synthesize(frame, schema_for(columns), epsilon=5_000, synthesizer=EACH, ledger=tmp_path / "l")
 
 
+def through_parquet(release, tmp_path, read, write):
+    """A sample that the release wrote as Parquet, and the same that the library wrote, as the library reads them."""
+    release.write(tmp_path / "ours.parquet", 200, seed=1)
+    write(tmp_path / "theirs.parquet")
+    return read(tmp_path / "ours.parquet"), read(tmp_path / "theirs.parquet")
+
+
+def plainly_texts(schema):
+    """A file has one type for texts, however long they are."""
+    words = {pa.large_string(): pa.string(), pa.string_view(): pa.string()}
+    return pa.schema([field.with_type(words.get(field.type, field.type)) for field in schema])
+
+
 def values_of(column):
     return {v for v in column if v is not None and v is not pd.NaT and v is not pd.NA and v == v}
 
@@ -137,7 +150,10 @@ def values_of(column):
 @pytest.mark.parametrize("missing", [0, 1])
 def test_pyarrow(missing, tmp_path):
     table = pa.table({f"{n} as {w}": arrow_column(n, w, missing) for n, words in ARROW.items() for w in words})
-    sample = released(table, table.column_names, tmp_path).sample(200, seed=1)
+    release = released(table, table.column_names, tmp_path)
+    sample = release.sample(200, seed=1)
+    back = through_parquet(release, tmp_path, pq.read_table, lambda path: pq.write_table(sample, path))
+    assert back[0].schema.remove_metadata() == plainly_texts(back[1].schema)
     for name in table.column_names:
         # How many bits a dictionary counts with depends on its labels, so what comes back has a width of its own.
         wanted = (
@@ -159,7 +175,10 @@ def test_polars(missing, tmp_path):
             series = base if name != "instant" else base.dt.convert_time_zone(dtype.time_zone)
             columns.append(series.cast(dtype).alias(f"{name} as {dtype}"))
     frame = pl.DataFrame(columns)
-    sample = released(frame, frame.columns, tmp_path).sample(200, seed=1)
+    release = released(frame, frame.columns, tmp_path)
+    sample = release.sample(200, seed=1)
+    back = through_parquet(release, tmp_path, pl.read_parquet, sample.write_parquet)
+    assert back[0].schema == back[1].schema
     for name in frame.columns:
         assert sample.schema[name] == frame.schema[name], name
         assert values_of(sample[name].to_list()) >= values_of(frame[name].to_list()), name
@@ -189,8 +208,16 @@ def pandas_column(name, dtype, missing):
 
 @pytest.mark.parametrize("missing", [0, 1])
 def test_pandas(missing, tmp_path):
-    frame = pd.DataFrame({f"{n} as {d}": pandas_column(n, d, missing) for n, dtypes in PANDAS.items() for d in dtypes})
-    sample = released(frame, frame.columns, tmp_path).sample(200, seed=1)
+    # A Parquet file cannot have names that differ only in case.
+    words = {
+        f"{n} as {d if d[0].islower() else f'nullable {d}'}": (n, d) for n, dtypes in PANDAS.items() for d in dtypes
+    }
+    frame = pd.DataFrame({name: pandas_column(*case, missing) for name, case in words.items()})
+    release = released(frame, frame.columns, tmp_path)
+    sample = release.sample(200, seed=1)
+    back = through_parquet(release, tmp_path, pd.read_parquet, sample.to_parquet)
+    for name in frame.columns:
+        assert back[0][name].dtype == back[1][name].dtype, name
     for name in frame.columns:
         if "category" in name or "ordered" in name:  # the schema lists the categories, and whether they have an order
             assert str(sample[name].dtype) == "category", name
@@ -270,6 +297,23 @@ def test_parquet_in_and_out(tmp_path):
     assert before.columns == after.columns
     for name, one, two in zip(before.columns, before.types, after.types, strict=True):
         assert str(one) == str(two), name
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_parquet_keeps_what_pandas_and_polars_state_in_it(missing, tmp_path):
+    """Categories, zones, units and nullable types are no types of Parquet, and come back all the same."""
+    cases = {"whole": "Int16", "flag": "boolean", "part": "Float32", "word": "category"}
+    frame = pd.DataFrame({f"{n} as {d}": pandas_column(n, d, missing) for n, d in cases.items()})
+    frame["instant as x"] = pandas_column("instant", "datetime64[ms, Europe/Zurich]", missing)
+    frame["moment as x"] = pandas_column("moment", "datetime64[ms]", missing)
+    frame.to_parquet(tmp_path / "in.parquet")
+    released(tmp_path / "in.parquet", frame.columns, tmp_path).write(tmp_path / "out.parquet", 200, seed=1)
+    before, after = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("in", "out"))
+    assert after["word as category"].dtype == pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    for name in frame.columns.drop("word as category"):
+        assert after[name].dtype == before[name].dtype, name
+    ours, theirs = (pl.read_parquet_schema(tmp_path / f"{name}.parquet") for name in ("out", "in"))
+    assert ours == theirs
 
 
 def test_csv_in_and_out(tmp_path):

@@ -21,8 +21,10 @@ from numpy.random import Generator
 
 from understudy.errors import Refused, ReleaseError
 from understudy.releases.atomic import whole, whole_folder
+from understudy.releases.frames import parquet
 from understudy.releases.frames.cells import CHUNK, Batches, Cells, Pins, Spreads, as_text, decode, microseconds
 from understudy.releases.frames.duck import Session, as_it_was, decimal, typed
+from understudy.releases.frames.words import shape
 from understudy.releases.joining import Joined
 from understudy.schema import Boolean, Categorical, Column, Datetime, Real, Schema
 
@@ -94,18 +96,13 @@ def write_parts(
         raise Refused(
             f"{folder}: two columns' names differ only in case. Write a .csv file instead. Nothing was written."
         )
-    with whole_folder(folder) as draft, Session() as session:
+    with whole_folder(folder) as draft:
         try:
             for i, columns in enumerate(decode(schema, codes, rng, pins, spreads)):
-                _write_part(session, columns, draft / f"part-{i:05d}.parquet")
+                _write_parquet(iter([columns]), draft / f"part-{i:05d}.parquet")
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise ReleaseError(f"{folder}: could not be written ({reason}). Nothing was written.") from None
-
-
-def _write_part(session: Session, columns: dict[str, Cells], path: Path) -> None:
-    query = session.query({name: as_it_was(session, cells) for name, cells in columns.items()})
-    _copy(session, query, path, f"FORMAT parquet, ROW_GROUP_SIZE {CHUNK}")
 
 
 def _write_csv(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
@@ -123,11 +120,17 @@ def _write_csv(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
 
 
 def _write_parquet(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
+    if parquet.can_write():
+        with parquet.ParquetFile(draft) as file:
+            for columns in chunks:
+                file.add(columns)
+        return
     part = draft.with_name("part")
     with draft.open("wb") as out, Session() as session:
         joined = Joined(out)
         for columns in chunks:
-            _write_part(session, columns, part)
+            query = session.query({name: as_it_was(session, shape(cells).cells) for name, cells in columns.items()})
+            _copy(session, query, part, f"FORMAT parquet, ROW_GROUP_SIZE {CHUNK}")
             joined.add(part)
         joined.close()
 

@@ -21,6 +21,7 @@ from understudy.tables.frame import Stream, check_names, frame
 from understudy.tables.packed import PACKED, weigh
 from understudy.tables.parquetfile import ParquetFiles, check_end
 from understudy.tables.physical import reading
+from understudy.tables.stated import stated
 from understudy.tables.stored import PLAINER, Stored, base_type
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".psv")
@@ -220,11 +221,12 @@ def _open_parquet(paths: list[Path], about: dict[str, Any]) -> Source:
     files = ParquetFiles(paths, engine)
     kinds = files.types
     names = check_names([column.name for column in files.columns], paths[0].name)
-    about["dtypes"] = dict(kinds)  # so that a release writes the types it read
+    beside, zones = stated(paths[0], kinds)
+    about["dtypes"] = kinds | beside  # so that a release writes the types it read
     return Source(
         names=names,
         types=_public(kinds),
-        zones={},
+        zones=zones,
         engine=engine,
         _view="cells",
         _stored=files.stored,

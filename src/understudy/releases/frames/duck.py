@@ -168,10 +168,11 @@ def restored(sql: str, cells: Cells) -> str:
     if (dtype == "ENUM" or dtype.startswith("ENUM(")) and cells.labels:
         listed = ", ".join("'" + label.replace("'", "''") + "'" for label in cells.labels)
         return f"CAST({sql} AS ENUM({listed}))"
-    return f"CAST({sql} AS {dtype})" if _holds(dtype, cells) else sql
+    return f"CAST({sql} AS {dtype})" if holds(dtype, cells) else sql
 
 
-def _holds(dtype: str, cells: Cells) -> bool:
+def holds(dtype: str, cells: Cells) -> bool:
+    """Whether a DuckDB type can hold every value that the column may have."""
     column = cells.column
     if found := _WHOLE.fullmatch(dtype):
         bits = _BITS[found[2]]
@@ -183,7 +184,7 @@ def _holds(dtype: str, cells: Cells) -> bool:
         case Real() | Integer():
             return dtype in {"FLOAT", "DOUBLE"}
         case Date() | Datetime():
-            if dtype == "TIMESTAMP_NS" and not _in_nanoseconds(column):
+            if dtype == "TIMESTAMP_NS" and not in_nanoseconds(column):
                 return False
             wall = isinstance(column, Date) or column.zone is None
             return wall and dtype in {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
@@ -191,7 +192,7 @@ def _holds(dtype: str, cells: Cells) -> bool:
             return False
 
 
-def _in_nanoseconds(column: Date | Datetime) -> bool:
+def in_nanoseconds(column: Date | Datetime) -> bool:
     """Whether 64 bits of nanoseconds hold every value: from 1678 to 2261."""
     ends = [column.low, column.high, *(point(column, spelling) for spelling in column.missing)]
     return all(1678 <= column.value_at(end).year <= 2261 for end in ends if end is not None)
