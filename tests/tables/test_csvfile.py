@@ -200,6 +200,10 @@ def test_a_header_alone_is_an_empty_table(content, tmp_path):
         (b"sep=;\na;;c\n", "t.csv:2: column 2 has no name"),
         (b"sep= \na;b\n", "a delimiter is one plain character"),
         (b"a,,c\n", "t.csv:1: column 2 has no name"),
+        (b",age\n0,5\n", "t.csv:1: column 1 has no name"),
+        (b"# exported on Monday\nage,sex\n5,F\n", "t.csv:1: looks like a comment"),
+        (b"\n## people\nage;sex\n", "t.csv:2: looks like a comment"),
+        (b"// people\nage\n", "t.csv:1: looks like a comment"),
         (b"a,b,a\n", 't.csv:1: column 3 is named "a", as is column 1'),
         (b"\n\r\na,b,a\n", "t.csv:3: column 3 is named"),
         ("a,Größe\n".encode("latin-1"), "t.csv:1: the name of column 2 is no text in utf-8. Say which encoding"),
@@ -366,3 +370,8 @@ def test_a_long_cell_of_many_lines_is_missing_whatever_the_rest_of_the_file_is(t
     long = b'1,"' + (b"x" * 5000 + b"\n") * 60 + b'"\n'
     (tmp_path / "t.csv").write_bytes(b"a,b\n" + long)
     assert not csvfile._is_clean(tmp_path / "t.csv", b",", csvfile.QUOTED_LINES, alone=False)
+
+
+@pytest.mark.parametrize("content", [b"# of rooms,rent\n3,500\n", b'"# of rooms"\n3\n', b"#id\n3\n"])
+def test_a_name_may_begin_as_a_comment_does(content, tmp_path):
+    assert rows(written(tmp_path / "t.csv", content))[0][0] == "3"

@@ -29,6 +29,9 @@ DELIMITERS = (",", ";", "\t", "|")
 MARKED = re.compile(rb'"?sep=([^"\r\n])"?(?:\r\n|[\r\n])', re.IGNORECASE)
 """A first line in which a spreadsheet says what separates the cells of the others."""
 
+COMMENT = re.compile(rb"[ \t]*(#[ \t#!]|//)")
+"""How a comment begins; a name of several, such as `# of rooms,rent`, may begin so too."""
+
 RETURN = re.compile(rb"\r[^\n]")
 """A carriage return that is no part of a line break as most write it."""
 
@@ -104,6 +107,11 @@ def dialect(
     names = tuple(cell.decode(errors="replace").strip() for cell in cells)
     _check_header(f"{path.name}:{line}", names, sum(map(len, cells)), encoding)
     _check_quotes(f"{path.name}:{line}", cells, text)
+    if len(names) == 1 and COMMENT.match(text):
+        raise TableError(
+            f"{path.name}:{line}: looks like a comment and not like a header line. "
+            "Take the line out, or put the name of the only column in quotes. Nothing was read"
+        )
     return Dialect(delimiter, encoding, names, header=True, lines=lines, line=line, marked=mark is not None)
 
 
