@@ -246,3 +246,18 @@ def test_cliques_that_fit_together_are_all_kept() -> None:
     sizes = {"a": 2, "b": 2, "c": 2}
     cliques: list[Clique] = [("a", "b"), ("b", "c"), ("a", "b")]
     assert fitting_cliques(cliques, sizes, 8) == ([("a", "b"), ("b", "c")], [])
+
+
+def test_a_lean_fit_believes_of_a_column_what_all_of_its_marginals_say():
+    """The column alone was hardly measured; the sums of its pair are five times better, and that is what the model must say."""
+    schema = schema_of(4, 4)
+    table = world(3, (4, 4), 2000)
+    rng = np.random.default_rng(5)
+    looks = listed(*(look(table, schema, c, s, rng) for c, s in ((("a",), 200), (("b",), 200), (("a", "b"), 20))))
+    pooled, model = Residuals.of(schema, looks), estimate(schema, looks, empirical=True, tolerance=1e-4).model
+    for name in schema:
+        deviation = float(np.sqrt(pooled.variance((name,))).mean())
+        assert deviation < 60
+        assert np.abs(model.marginal((name,)) - pooled.marginal((name,))).max() < deviation / 2
+        alone = np.abs(looks.items[list(schema).index(name)].values - counted(table, schema, (name,))).mean()
+        assert np.abs(model.marginal((name,)) - counted(table, schema, (name,))).mean() < alone

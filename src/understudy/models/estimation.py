@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.errors import Refused
-from understudy.measurements import Clique, Measurements
+from understudy.measurements import Clique, Identity, Measurements
 from understudy.models.calibration import Calibration
 from understudy.models.consistency import project_simplex
 from understudy.models.direct import branches, direct_marginals, direct_potentials
@@ -28,7 +28,7 @@ from understudy.models.pooling import pool_total
 from understudy.models.prior import prior_terms
 from understudy.models.residuals import Residuals
 from understudy.models.stepwise import stepwise
-from understudy.models.terms import Array, Question, Term, merged, singles, terms_of
+from understudy.models.terms import NEAR, Array, Question, Term, merged, singles, terms_of
 from understudy.models.tree import TreeModel, with_zeros
 from understudy.models.watching import Progress, teller
 from understudy.schema import Schema
@@ -91,7 +91,8 @@ def estimate(
     """
     total = max(pool_total(schema, measurements)[0], 0.0)
     public = prior_terms(schema, measurements)
-    asked = merged([*terms_of(schema, measurements), *public])
+    own = terms_of(schema, measurements)
+    asked = merged([*(_pooled(schema, measurements, own) if empirical else own), *public])
     sizes = {name: codec.size for name, codec in schema.codecs.items()}
     if cliques is not None and public:
         cliques, _ = fitting_cliques([*cliques, *(term.clique for term in public)], sizes, limit_cells)
@@ -239,6 +240,23 @@ def _new(clique: Clique, base: Mapping[Clique, Array]) -> list[str]:
             break
         before |= set(other)
     return [name for name in clique if name not in before]
+
+
+def _pooled(schema: Schema, measurements: Measurements, terms: Sequence[Term]) -> list[Term]:
+    """The terms with single columns told by all that was measured of them.
+
+    A lean fit believes columns before it looks at pairs. What it believes must be the best there is: a column that was hardly measured by
+    itself is known better from the sums of its pairs.
+    """
+    pooled = Residuals.of(schema, measurements)
+    known = {}
+    for name in schema:
+        variance = pooled.variance((name,))
+        if np.all(np.isfinite(variance)):
+            each = max(float(variance.mean()), NEAR)
+            known[name] = Term((name,), (Identity(variance.size),), pooled.marginal((name,)), each)
+    rest = [t for t in terms if len(t.clique) != 1 or not t.plain or t.clique[0] not in known]
+    return [*known.values(), *rest]
 
 
 def _column(schema: Schema, pooled: Residuals, name: str, total: float) -> Array:

@@ -72,7 +72,7 @@ from understudy.synthesizers.levels import cells, coarse_maps, coarser, through
 from understudy.synthesizers.mst import spanning
 from understudy.synthesizers.sizes import Growth, column_sizes, rounded, spelled
 
-LOOSE, TIGHT = 0.1, 0.03
+LOOSE, TIGHT = 0.1, 0.02
 """How far a fit goes between rounds and at the end: its gap as a share of the loss that noise alone leaves."""
 
 CHANCE = 1.5
