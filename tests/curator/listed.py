@@ -39,10 +39,10 @@ def vote_of(cell: object) -> str:
         ("datetime", datetime.fromisoformat),
     ):
         try:
-            read(text)
+            found = read(text)
         except ValueError:
             continue
-        return kind
+        return "instant" if kind == "datetime" and found.tzinfo is not None else kind
     return "text"
 
 

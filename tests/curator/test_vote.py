@@ -8,7 +8,7 @@ import pytest
 from curator.rooms import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.vote import elect, types
+from understudy.curator.vote import beside, elect, types
 from understudy.schema import Categorical, Date, Datetime, Integer, Real, Schema, Time, Undeclared
 from understudy.tables import CANDIDATES
 
@@ -123,3 +123,15 @@ def test_text_wins_where_the_noise_drowns_the_votes():
     ballots = np.zeros(len(CANDIDATES), np.int64)
     ballots[CANDIDATES.index("integer")] = 20
     assert elect(ballots, noise=50.0) == "text"
+
+
+def test_moments_with_an_offset_are_instants_unless_many_have_none():
+    ballots = np.zeros(len(CANDIDATES), np.int64)
+    ballots[CANDIDATES.index("instant")] = 1000
+    assert elect(ballots, 1.0) == "instant"
+    ballots[CANDIDATES.index("datetime")] = 3
+    assert elect(ballots, 1.0) == "instant", "a few are no reason"
+    ballots[CANDIDATES.index("datetime")] = 300
+    assert elect(ballots, 1.0) == "datetime"
+    ballots[CANDIDATES.index("text")] = 300
+    assert beside(ballots, 1.0) == "datetime"

@@ -343,3 +343,15 @@ def test_several_missing_codes_are_kept_apart(tmp_path):
     assert abs((frame == -7).sum() - 50) < 10
     assert abs(frame.isna().sum() - 100) < 15
     assert np.isin(frame.dropna(), [5, -7, *range(10)]).all()
+
+
+def test_without_a_schema_instants_stay_instants(tmp_path):
+    """Cells that say how far their clock is from UTC come back as moments that say so."""
+    lines = [f"2024-01-{day:02d}T{hour:02d}:30:00+02:00" for day in range(1, 29) for hour in range(24)]
+    (tmp_path / "in.csv").write_text("\n".join(["seen", *lines * 2]) + "\n")
+    release = synthesize(tmp_path / "in.csv", epsilon=1_000, synthesizer=EACH, ledger=tmp_path / "l")
+    assert release.schema["seen"].zone == "UTC"
+    release.write(tmp_path / "out.csv", 200, seed=1)
+    found = pd.to_datetime(pd.read_csv(tmp_path / "out.csv")["seen"].dropna())
+    assert str(found.dt.tz) == "UTC"
+    assert found.between("2023-12-31 20:00Z", "2024-01-29 02:00Z").mean() > 0.9

@@ -41,7 +41,11 @@ MOST_CODES = 8
 FEWER = 3
 """How many times fewer words must be lost in one reading than values in the other, where some are lost in both."""
 
-FAMILIES = (CANDIDATES[CANDIDATES.index("bit") : CANDIDATES.index("real") + 1], ("date", "datetime"), ("time",))
+FAMILIES = (
+    CANDIDATES[CANDIDATES.index("bit") : CANDIDATES.index("real") + 1],
+    ("date", "instant", "datetime"),
+    ("time",),
+)
 """Candidates whose cells lie on one lattice."""
 
 
@@ -169,6 +173,8 @@ def _typed(column: Undeclared, elected: str) -> Column:
     if elected == "bit":  # the only candidate that tells the bounds too
         common["learned"] += ("bounds",)
         return Integer(**common, min=0, max=1)
+    if elected == "instant":  # of which place its clocks are, no cell says
+        return Datetime(**common, zone="UTC")
     # Words for yes and no stay labels, so that a release spells them as the file does.
     kinds: dict[str, type[Column]] = {kind.type: kind for kind in (Integer, Real, Date, Datetime, Time)}
     return kinds.get(elected, Categorical)(**common)

@@ -6,7 +6,7 @@ for one type also supports the types that can hold its cell; `supports` is that 
 
 from __future__ import annotations
 
-from understudy.schema.cell import DATE, MOMENT, NUMBER, TIME
+from understudy.schema.cell import DATE, MOMENT, NUMBER, OFFSET, TIME
 from understudy.tables import sql
 from understudy.tables.expression import empty
 from understudy.tables.layers import Layers
@@ -15,8 +15,9 @@ from understudy.tables.stored import BLANKS, Stored
 
 EMPTY, TEXT = "empty", "text"
 DECIMALS = tuple(f"decimal{places}" for places in range(1, 7))
-CANDIDATES = (EMPTY, "boolean", "bit", "integer", *DECIMALS, "real", "date", "datetime", "time", TEXT)
-"""Candidate types, the more specific before those that can hold their cells. A bit is 0 or 1: a truth value or a number."""
+CANDIDATES = (EMPTY, "boolean", "bit", "integer", *DECIMALS, "real", "date", "instant", "datetime", "time", TEXT)
+"""Candidate types, the more specific before those that can hold their cells. A bit is 0 or 1: a truth value or a number. An
+instant is a moment that says how far its clock is from UTC."""
 
 WORDS = ("true", "false", "yes", "no", "t", "f", "y", "n")
 _NUMBERS = ("bit", "integer", *DECIMALS, "real")
@@ -32,7 +33,7 @@ def supports(vote: str, candidate: str) -> bool:
         return True
     if vote in _NUMBERS and candidate in _NUMBERS:
         return _NUMBERS.index(vote) <= _NUMBERS.index(candidate)
-    return (vote, candidate) in {("bit", "boolean"), ("date", "datetime")}
+    return (vote, candidate) in {("bit", "boolean"), ("date", "datetime"), ("instant", "datetime")}
 
 
 def vote(layers: Layers, stored: Stored, missing: tuple[str, ...]) -> str:
@@ -61,6 +62,7 @@ def vote(layers: Layers, stored: Stored, missing: tuple[str, ...]) -> str:
         (is_like(f"[+-]?(0|[1-9][0-9]{{0,14}})?\\.[0-9]{{1,{len(DECIMALS)}}}"), places),
         (f"{is_like(NUMBER)} AND NOT regexp_matches({n}, '^[+-]?0[0-9]')", "real"),
         (f"{is_like(DATE)} AND {day}", "date"),
+        (f"{is_like(f'{DATE}[T ]{TIME}{OFFSET}')} AND {day} AND {clock}", "instant"),
         (f"{is_like(MOMENT)} AND {day} AND {clock}", "datetime"),
         (f"{is_like(TIME)} AND {clock}", "time"),
     ]

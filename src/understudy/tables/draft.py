@@ -37,7 +37,7 @@ from understudy.tables.ballot import CANDIDATES, EMPTY, TEXT, supports, vote
 from understudy.tables.layers import Layers
 from understudy.tables.reading import DOUBLE_TYPES, TEXT_TYPES, numbers, texts
 from understudy.tables.source import Source
-from understudy.tables.spelling import offset, spelling
+from understudy.tables.spelling import spelling
 from understudy.tables.stored import Stored
 from understudy.tables.table import Table
 
@@ -172,8 +172,10 @@ def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
         case "date":
             return Date(**coded)  # type: ignore[arg-type]
         case "datetime":
-            zone = {"zone": "UTC", "note": "cells say how far they are from UTC"} if offset(source, name) else {}
-            return _resolved(source, Datetime(**coded, **zone))  # type: ignore[arg-type]
+            return _resolved(source, Datetime(**coded))  # type: ignore[arg-type]
+        case "instant":
+            note = "cells say how far they are from UTC"
+            return _resolved(source, Datetime(**coded, zone="UTC", note=note))  # type: ignore[arg-type]
         case "time":
             return _resolved(source, Time(**coded))  # type: ignore[arg-type]
         case "text":

@@ -23,7 +23,6 @@ DRESSED = r"^[-+(]?[$€£¥]? ?(\d{1,3}([,.'’]\d{3})+|\d+)([.,]\d+)? ?[%$€�
 SIGNS = r"[,%$€£¥'’(]"
 DATES = r"^\d{1,2}([./-])\d{1,2}[./-](\d{2}|\d{4})( .*)?$"
 OPEN = r'^"[^"]*$'
-OFFSET = r":\d{2}(\.\d+)? ?(Z|z|[+-]\d{2}:?\d{2})$"
 TOLD = {
     "number": "cells look like numbers with a comma, a percent or a currency sign; as 1234.5 they would be numbers",
     "date": "cells look like dates; as 2024-02-29 they would be dates",
@@ -46,17 +45,6 @@ def cells(source: Source, name: str) -> str | None:
     return layers.query(
         source.relation, [f"CASE WHEN {expression.empty(stored)} THEN NULL ELSE trim({found[0]}) END AS t"]
     )
-
-
-def offset(source: Source, name: str) -> bool:
-    """Whether nearly all moments say how far their clock is from UTC: then they are instants."""
-    asked = cells(source, name)
-    if asked is None:
-        return False
-    ((filled, with_it),) = source.engine.run(
-        f"SELECT count(t), {part(OFFSET)} FROM ({asked})", doing=f'looking at column "{name}"'
-    )
-    return bool(with_it >= NEARLY * filled > 0)
 
 
 def spelling(source: Source, name: str) -> str:

@@ -15,7 +15,7 @@ import pytest
 from understudy.releases import write_rows
 from understudy.releases.frames import cells, parquet
 from understudy.releases.writing import write_parts
-from understudy.schema import Categorical, Datetime, Integer, Schema
+from understudy.schema import Boolean, Categorical, Datetime, Integer, Schema
 
 START = datetime(2024, 10, 27, tzinfo=UTC)
 SIZE = Categorical(name="size", values=("small", "mid", "large"), ordered=True, nullable=False)
@@ -90,9 +90,11 @@ def test_a_name_that_cannot_hold_the_values_is_left(tmp_path):
 
 def test_gaps_make_no_floats_of_pandas_whole_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(cells, "CHUNK", 2)
-    column = Integer(name="x", min=0, max=9)
-    assert str(pd.read_parquet(written(tmp_path, column, [1, 2, 10], "int64"))["x"].dtype) == "Int64"
-    assert str(pd.read_parquet(written(tmp_path, column, [1, 2, 3], "int64"))["x"].dtype) == "int64"
+    column, truth = Integer(name="x", min=0, max=9), Boolean(name="x")
+    for dtype in ("int64", None):
+        assert str(pd.read_parquet(written(tmp_path, column, [1, 2, 10], dtype))["x"].dtype) == "Int64"
+        assert str(pd.read_parquet(written(tmp_path, column, [1, 2, 3], dtype))["x"].dtype) == "int64"
+    assert str(pd.read_parquet(written(tmp_path, truth, [1, 0, 2], None))["x"].dtype) == "boolean"
 
 
 def test_parts_state_the_same(tmp_path, monkeypatch):

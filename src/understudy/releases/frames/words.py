@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from understudy.releases.frames.cells import MICROSECOND, Cells, as_text, zone_of
 from understudy.releases.frames.duck import holds, in_nanoseconds
-from understudy.schema import Categorical, Column, Datetime, Real, Time
+from understudy.schema import Boolean, Categorical, Column, Datetime, Integer, Real, Time
 
 _ARROW = re.compile(r"(.+)\[pyarrow\]")
 _WHOLE = re.compile(r"(u?)int(8|16|32|64)", re.IGNORECASE)
@@ -68,7 +68,9 @@ class Shape:
 
 def shape(cells: Cells) -> Shape:
     """A column by what its type is called, in whichever library's words."""
-    dtype = cells.column.dtype or ""
+    # A column that came from a CSV file has no name for its type: whole numbers and truth values are those, with gaps or without.
+    usual = {Integer: "int64", Boolean: "bool"}.get(type(cells.column), "")
+    dtype = cells.column.dtype or usual
     pandas = dtype if _EXTENSION.fullmatch(dtype) or _SOLID.fullmatch(dtype) else None
     if found := _ARROW.fullmatch(dtype):
         dtype = found[1]
