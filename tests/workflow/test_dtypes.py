@@ -355,3 +355,16 @@ def test_without_a_schema_instants_stay_instants(tmp_path):
     found = pd.to_datetime(pd.read_csv(tmp_path / "out.csv")["seen"].dropna())
     assert str(found.dt.tz) == "UTC"
     assert found.between("2023-12-31 20:00Z", "2024-01-29 02:00Z").mean() > 0.9
+
+
+@pytest.mark.parametrize("unit", ["ms", "us"])
+def test_without_a_schema_a_parquet_file_says_enough(unit, tmp_path):
+    hours = pd.date_range("2024-01-01", periods=600, freq="h", tz="Europe/Paris").as_unit(unit)
+    frame = pd.DataFrame({"seen": hours, "word": pd.Categorical(["a", "b"] * 300), "n": pd.array([1, 2] * 300, "Int8")})
+    frame.to_parquet(tmp_path / "in.parquet")
+    release = synthesize(tmp_path / "in.parquet", epsilon=100, synthesizer=EACH, ledger=tmp_path / "l")
+    release.write(tmp_path / "out.parquet", 100, seed=1)
+    release.write(tmp_path / "parts", 100, seed=1, partition_rows=60)
+    for path in ("out.parquet", "parts"):
+        found = pd.read_parquet(tmp_path / path).dtypes.astype(str).to_dict()
+        assert found == {"seen": f"datetime64[{unit}, Europe/Paris]", "word": "category", "n": "Int8"}

@@ -27,6 +27,9 @@ _MOMENTS = {
     "TIMESTAMP WITH TIME ZONE": timedelta(microseconds=1),
 }
 
+_UNIT = re.compile(r"(?:timestamp\[|datetime64\[|Datetime\(time_unit=')(s|ms)\b")
+_UNITS = {"s": timedelta(seconds=1), "ms": timedelta(milliseconds=1)}
+
 
 def column_of_type(name: str, type_name: str, *, dtype: str | None = None) -> Column:
     """The column that a stated type describes, its domain left open.
@@ -35,6 +38,8 @@ def column_of_type(name: str, type_name: str, *, dtype: str | None = None) -> Co
     Fraction(1, 10)
     >>> column_of_type("smoker", "BOOLEAN").type
     'boolean'
+    >>> column_of_type("seen", "TIMESTAMP WITH TIME ZONE", dtype="timestamp[ms, tz=Europe/Paris]").resolution
+    datetime.timedelta(microseconds=1000)
     """
     upper = type_name.upper()
     decimal = re.fullmatch(r"DECIMAL\(\d+,\s*(\d+)\)", upper)
@@ -50,7 +55,9 @@ def column_of_type(name: str, type_name: str, *, dtype: str | None = None) -> Co
         return Date(name=name, dtype=dtype)
     if upper in _MOMENTS:
         zone = "UTC" if upper.endswith("TIME ZONE") else None
-        return Datetime(name=name, dtype=dtype, zone=zone, resolution=_MOMENTS[upper])
+        # A name in another library's words may count coarser than DuckDB's, which has one unit for all instants.
+        unit = _UNIT.match(dtype or "")
+        return Datetime(name=name, dtype=dtype, zone=zone, resolution=_UNITS[unit[1]] if unit else _MOMENTS[upper])
     if upper == "TIME":
         return Time(name=name, dtype=dtype)
     if upper == "VARCHAR" or upper.startswith("ENUM"):

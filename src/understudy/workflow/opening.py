@@ -133,7 +133,7 @@ def _undescribed(source: Source, name: str) -> Column:
     dtype = source.dtypes.get(name)
     if source.types is None:
         return Undeclared(name=name, dtype=dtype)
-    column = column_of_type(name, source.types[name])
+    column = column_of_type(name, source.types[name], dtype=dtype)
     return column if dtype is None else replace(column, dtype=steady(column, dtype, source.kind))
 
 
