@@ -1,8 +1,8 @@
 """Parquet files by pyarrow, where it is installed: they keep what DuckDB's own do not say, and no more than a chunk is held.
 
 Categories, zones and units are no types of Parquet. A file states them beside its types, as a schema of Arrow's and as pandas' names
-(https://arrow.apache.org/docs/python/parquet.html, https://pandas.pydata.org/docs/development/developer.html), and pandas, polars and
-pyarrow restore them from there. Every column of labels goes in as a dictionary, which costs least; whether it comes out as one is what
+(https://arrow.apache.org/docs/python/parquet.html; pandas' own form is in its developer guide), and pandas, polars and pyarrow restore
+them from there. Every column of labels goes in as a dictionary, which costs least; whether it comes out as one is what
 the stated schema says.
 """
 
