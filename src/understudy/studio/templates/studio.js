@@ -10,8 +10,8 @@ function complain(message) {
   if (message) box.scrollIntoView({ block: "nearest" });
 }
 
-async function send(path, body) {
-  complain("");
+async function send(path, body, quietly = false) {
+  if (!quietly) complain("");
   const form = body instanceof FormData;
   const headers = { "x-understudy-change": change };
   if (!form) headers["content-type"] = "application/json";
@@ -115,7 +115,7 @@ if (find("plan")) {
   async function replan() {
     const mine = ++turn;
     find("planning").textContent = "…";
-    const found = await send("/api/plan", asked());
+    const found = await send("/api/plan", asked(), true); // a plan that comes late wipes away no refusal of a run
     if (mine !== turn) return;
     find("planning").textContent = "";
     if (!found) return;
@@ -143,7 +143,7 @@ if (find("plan")) {
     for (const text of found.assumed) line(find("assumed"), "assumed, and learned in the run: " + text);
   }
   const soon = () => { find("epsilon-shown").textContent = epsilon(); clearTimeout(timer); timer = setTimeout(replan, 250); };
-  for (const id of ["epsilon", "delta", "rows", "synthesizer"]) find(id).addEventListener("input", soon);
+  for (const id of ["epsilon", "delta", "rows", "synthesizer"]) find(id).addEventListener("input", () => { complain(""); soon(); });
   form.addEventListener("submit", (event) => { event.preventDefault(); sendAndGo("/api/run", asked()); });
   find("modes").addEventListener("click", () => sendAndGo("/api/run", { ...asked(), modes: true }));
   soon();
