@@ -256,7 +256,9 @@ class _Run:
         rough = float(np.mean([*self._off.values(), 0.0])) / (ROUGH * max(self.state.model.total, 1.0))
         wanted = float(self.how.singles) * (rough ** (1 / self.power) - 1)
         if wanted > float(REST):
-            self.found += self.curator.measure(singles, share=min(_exact(wanted), AGAIN), weights=split)
+            self.found += self.curator.measure(
+                singles, share=min(_exact(wanted), AGAIN, self.curator.left / 2), weights=split
+            )
             self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
 
     def _noise(self) -> tuple[float, float]:
