@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import resource
 import shutil
 import signal
@@ -34,7 +35,10 @@ REFUSAL_SECONDS = 2.0
 SPACE = 8 << 30
 """Addresses, most of which are never touched; what is touched is reported."""
 
-FRESH = 100
+MADE = re.compile(r"CREATE (?:OR REPLACE )?(?:TEMP )?(TABLE|VIEW|TYPE) (\w+)")
+"""A statement that makes something, what, and its name."""
+
+FRESH = 300
 """Every so many cases, a table is opened by a database of its own."""
 
 WHOLE_PATH = 500
@@ -46,6 +50,10 @@ class Reused(Engine):
 
     room = Path()
     last: Reused | None = None
+
+    def __init__(self) -> None:
+        self.made: dict[str, str] = {}
+        super().__init__()
 
     @classmethod
     def lend(cls) -> Reused:
@@ -59,9 +67,11 @@ class Reused(Engine):
         return cls.last
 
     def run(self, query: str, *, doing: str) -> list[tuple[Any, ...]]:
-        """As ever, but for one setting: the files of all cases may be read."""
+        """As ever, but for one setting: the files of all cases may be read. Notes what is made."""
         if query.startswith("SET allowed_directories"):
             query = f"SET allowed_directories = [{sql.texts((str(self.directory), str(self.room)))}]"
+        if (made := MADE.match(query)) is not None:
+            self.made[made[2]] = made[1]
         return super().run(query, doing=doing)
 
     def seal(self, paths: Sequence[Path]) -> None:
@@ -70,13 +80,10 @@ class Reused(Engine):
 
     def emptied(self) -> bool:
         """Forget the relations of a case. Whatever a damaged file did to the database, the next case must not feel it."""
-        relations = (
-            "SELECT 'TABLE', table_name FROM duckdb_tables() UNION ALL "
-            "SELECT 'VIEW', view_name FROM duckdb_views() WHERE NOT internal"
-        )
         try:
-            for kind, name in self.run(relations, doing="emptying"):
-                self.run(f"DROP {kind} {sql.name(name)}", doing="emptying")
+            while self.made:
+                name, kind = self.made.popitem()
+                self.run(f"DROP {kind} IF EXISTS {name}", doing="emptying")
         except UnderstudyError:
             return False
         return True
@@ -147,21 +154,20 @@ def commanded(path: Path) -> str | None:
 def case(kind: str, number: int, folder: Path) -> dict[str, object]:
     maker = {"csv": damage.csv, "parquet": damage.parquet_file, "schema": damage.schema_file}
     name, data = maker[kind](number) if kind in maker else damage.release_file(number, str(folder))
-    folder = folder / str(number)  # a database may remember what it read of a file by its name
-    folder.mkdir()
-    path = folder / name
+    path = folder / f"{number}-{name}"  # a database may remember what it read of a file by its name
     path.write_bytes(data)
     fresh = number % FRESH == 0
     table = opened if fresh else reopened
     reader = {"csv": table, "parquet": table, "schema": described, "release": released}[kind]
     said = [reader(path)]
     if kind in ("csv", "parquet") and number % WHOLE_PATH == 0:
-        said.append(commanded(path))
+        with tempfile.TemporaryDirectory(dir=folder) as alone:
+            said.append(commanded(Path(shutil.copy(path, alone))))
     for text in filter(None, said):
         assert "\n" not in text, "more than one line"
         assert damage.CANARY not in text, "a cell's value"
         assert path.name in text, f"no file in: {text}"
-    shutil.rmtree(folder)
+    path.unlink()
     return {"case": number, "refused": any(said)}
 
 
@@ -181,7 +187,6 @@ def main(kind: str, first: int, last: int, step: int) -> None:
                 facts = case(kind, number, folder)
             except BaseException as error:
                 facts = {"case": number, "wrong": f"{type(error).__name__}: {error}"[:500]}
-                shutil.rmtree(folder / str(number), ignore_errors=True)
             print(damage.described(facts), flush=True)
         signal.setitimer(signal.ITIMER_PROF, 0)
     print(damage.described({"peak": peak()}), flush=True)

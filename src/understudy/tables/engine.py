@@ -131,11 +131,6 @@ class Engine:
             self._connection.register(name, data)
         return self._connection
 
-    def holds(self, relation: str) -> bool:
-        """Whether a relation of this name exists."""
-        found = f"SELECT count(*) FROM duckdb_tables() WHERE table_name = {sql.text(relation)}"
-        return bool(self.run(found, doing="looking for rows")[0][0])
-
     def types(self, relation: str) -> dict[str, str]:
         """Names and types of a relation's columns."""
         return {row[0]: row[1] for row in self.run(f"DESCRIBE SELECT * FROM {relation}", doing="reading the types")}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -71,10 +71,10 @@ class Source:
         cell = f"x{self.names.index(name)}"
         return Stored(cell, self._stored.get(name, "VARCHAR"), self.zones.get(name))
 
-    @property
+    @cached_property
     def relation(self) -> str:
         """The name of the relation that holds the rows. A CSV file is read into it once."""
-        if self._dialect is not None and not self.engine.holds("cells"):
+        if self._dialect is not None:
             self._read_csv(self._dialect)
         if self._parquet is not None:
             self._parquet.settle()
