@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 import understudy as us
 from understudy.reports.evaluate import evaluate
@@ -17,6 +18,7 @@ from understudy.schema import Categorical, Integer, Schema
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 PATIENCE = 120_000
+DESK: ViewportSize = {"width": 1200, "height": 900}
 
 
 @pytest.fixture(scope="module")
@@ -46,19 +48,42 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "report.html").as_uri()
 
 
-@pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1200, "height": 900}, offline=True)
+@contextmanager
+def opened(browser: Browser, address: str) -> Iterator[tuple[Page, list[str]]]:
+    """The page, offline, and what went wrong on it so far."""
+    context = browser.new_context(viewport=DESK, offline=True)
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
-    opened = context.new_page()
+    page = context.new_page()
     troubles: list[str] = []
-    opened.on("pageerror", lambda error: troubles.append(str(error)))
-    opened.on("console", lambda m: troubles.append(m.text) if m.type == "error" else None)
-    opened.on("request", lambda r: troubles.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
-    opened.goto(address)
-    yield opened
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda m: troubles.append(m.text) if m.type == "error" else None)
+    page.on("request", lambda r: troubles.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
+    page.goto(address)
+    yield page, troubles
     context.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A page of one's own, to type into."""
+    with opened(browser, address) as (page, troubles):
+        yield page
+    assert troubles == []
+
+
+@pytest.fixture(scope="module")
+def loaded(browser: Browser, address: str) -> Iterator[tuple[Page, list[str]]]:
+    with opened(browser, address) as (page, troubles):
+        yield page, troubles
+
+
+@pytest.fixture
+def sight(loaded: tuple[Page, list[str]]) -> Iterator[Page]:
+    """A page to be looked at only, at the width a test gives it: a hundred columns take long to load."""
+    page, troubles = loaded
+    yield page
+    page.emulate_media(media="screen")
     assert troubles == []
 
 
@@ -96,49 +121,51 @@ def test_the_keyboard_reaches_everything(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
-def test_a_phone_needs_not_scroll_sideways(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_a_phone_needs_not_scroll_sideways(sight: Page, width: int) -> None:
+    sight.set_viewport_size({"width": width, "height": 800})
+    assert sight.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_paper_leaves_out_what_only_a_screen_can_do(page: Page) -> None:
-    page.emulate_media(media="print")
-    assert not page.locator("nav").is_visible()
-    assert not page.locator("p.filter").first.is_visible()
-    expect(page.locator("h1")).to_be_visible()
-    assert page.pdf(format="A4").startswith(b"%PDF")
+def test_paper_leaves_out_what_only_a_screen_can_do(sight: Page) -> None:
+    sight.emulate_media(media="print")
+    assert not sight.locator("nav").is_visible()
+    assert not sight.locator("p.filter").first.is_visible()
+    expect(sight.locator("h1")).to_be_visible()
+    assert sight.pdf(format="A4").startswith(b"%PDF")
     # A sheet of A4 between its margins: no table reaches beyond it.
-    page.set_viewport_size({"width": 718, "height": 1000})
+    sight.set_viewport_size({"width": 718, "height": 1000})
     beyond = (
         "[...document.querySelectorAll('table')].filter((t) => t.getBoundingClientRect().right > innerWidth + 1).length"
     )
-    assert page.evaluate(beyond) == 0
+    assert sight.evaluate(beyond) == 0
 
 
 @pytest.mark.parametrize("width", [320, 390])
-def test_on_a_phone_findings_are_read_without_scrolling_sideways(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    notes = page.locator(".findings td:last-child")
+def test_on_a_phone_findings_are_read_without_scrolling_sideways(sight: Page, width: int) -> None:
+    sight.set_viewport_size({"width": width, "height": 800})
+    notes = sight.locator(".findings td:last-child")
     assert notes.count() > 10
     beyond = "(cells, width) => cells.filter((c) => c.getBoundingClientRect().right > width).length"
     assert notes.evaluate_all(beyond, width) == 0
     # A large heatmap keeps its size and is scrolled by itself.
-    drawn = page.locator(".heat svg").first
+    drawn = sight.locator(".heat svg").first
     assert drawn.evaluate("(s) => s.getBoundingClientRect().width") > width
 
 
-def test_every_picture_says_what_it_is(page: Page) -> None:
+def test_every_picture_says_what_it_is(sight: Page) -> None:
+    sight.set_viewport_size(DESK)
     unnamed = """[...document.querySelectorAll('svg')].filter(
         (s) => s.getAttribute('role') !== 'img' || !(s.querySelector('title') || s.getAttribute('aria-label'))
     ).length"""
-    assert page.evaluate(unnamed) == 0
-    assert page.evaluate("document.documentElement.lang") == "en"
-    headings = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map((h) => Number(h.tagName[1]))")
+    assert sight.evaluate(unnamed) == 0
+    assert sight.evaluate("document.documentElement.lang") == "en"
+    headings = sight.evaluate("[...document.querySelectorAll('h1, h2, h3')].map((h) => Number(h.tagName[1]))")
     assert headings[0] == 1
     assert all(after - before <= 1 for before, after in pairwise(headings)), "no level is skipped"
 
 
-def test_labels_under_a_chart_stay_inside_and_apart(page: Page) -> None:
+def test_labels_under_a_chart_stay_inside_and_apart(sight: Page) -> None:
+    sight.set_viewport_size(DESK)
     beyond = """[...document.querySelectorAll('#column-list svg')].flatMap((s) => {
         const box = s.getBoundingClientRect();
         const words = [...s.querySelectorAll('text[text-anchor=middle]')].map((t) => t.getBoundingClientRect());
@@ -146,4 +173,4 @@ def test_labels_under_a_chart_stay_inside_and_apart(page: Page) -> None:
         const over = words.filter((w, i) => i && w.left < words[i - 1].right - 1).length;
         return outside + over ? [outside + over] : [];
     }).length"""
-    assert page.evaluate(beyond) == 0
+    assert sight.evaluate(beyond) == 0

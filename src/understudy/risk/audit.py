@@ -21,7 +21,7 @@ from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special, stats
+from scipy import special
 
 from understudy.accounting.conversion import epsilon_of
 from understudy.accounting.cost import Currency
@@ -50,7 +50,7 @@ def at_most(hits: NDArray[np.int64], trials: int, alpha: float) -> Floats:
     [0.259, 1.0]
     """
     with np.errstate(invalid="ignore"):
-        upper = stats.beta.ppf(1 - alpha, hits + 1, np.maximum(trials - hits, 1e-9))
+        upper = special.betainccinv(hits + 1, np.maximum(trials - hits, 1e-9), alpha)
     return np.asarray(np.where(hits >= trials, 1.0, upper), np.float64)
 
 
@@ -134,7 +134,7 @@ def likelihood_ratio(
 
 def log_odds(here: Floats, there: Floats) -> Floats:
     """log P(candidate | there) - log P(candidate | here) of a private choice, from its log-weights."""
-    return np.asarray((there - special.logsumexp(there)) - (here - special.logsumexp(here)), np.float64)
+    return np.asarray((there - _logsumexp(there)) - (here - _logsumexp(here)), np.float64)
 
 
 # Spread
@@ -164,8 +164,8 @@ class Spread:
             low, high = high, 2 * high
         if high > LARGE:  # lattice and line cannot be told apart
             if self.law is Law.DISCRETE_LAPLACE:
-                return float(self.total / stats.gamma.ppf(alpha, self.n))
-            return sqrt(self.total / float(stats.chi2.ppf(alpha, self.n)))
+                return float(self.total / special.gammaincinv(self.n, alpha))
+            return sqrt(self.total / float(2 * special.gammaincinv(self.n / 2, alpha)))
         for _ in range(14):
             middle = (low + high) / 2
             low, high = (middle, high) if self._chance(middle) >= np.log(alpha) else (low, middle)
@@ -176,12 +176,14 @@ class Spread:
         mean = self.total / self.n
         k = np.arange(int((45 if self.law is Law.DISCRETE_LAPLACE else 12) * scale) + 12)
         logs = log_mass(self.law, Fraction(scale), k) + np.where(k > 0, np.log(2), 0)
-        logs -= special.logsumexp(logs)
+        logs -= _logsumexp(logs)
         size = _size(self.law, k)
 
         def excess(t: float) -> float:
             tilted = logs - t * size
-            return float(np.exp(tilted - special.logsumexp(tilted)) @ size) - mean
+            return float(np.exp(tilted - _logsumexp(tilted)) @ size) - mean
+
+        from scipy.optimize import brentq  # here, because only an audit needs it and it takes long to load
 
         if excess(0.0) <= 0:
             return 0.0
@@ -190,8 +192,13 @@ class Spread:
             end *= 2
             if end > 700:
                 break
-        t = end if excess(end) > 0 else float(optimize.brentq(excess, 0.0, end, rtol=1e-3))
-        return float(self.n * (t * mean + special.logsumexp(logs - t * size)))
+        t = end if excess(end) > 0 else float(brentq(excess, 0.0, end, rtol=1e-3))
+        return float(self.n * (t * mean + _logsumexp(logs - t * size)))
+
+
+def _logsumexp(logs: Floats) -> float:
+    peak = float(logs.max())
+    return peak + float(np.log(np.exp(logs - peak).sum()))
 
 
 def _size(law: Law, noise: NDArray[np.int64]) -> Floats:

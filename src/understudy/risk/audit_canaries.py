@@ -19,7 +19,7 @@ from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse, stats
+from scipy import sparse
 
 from understudy.accounting.preview import deviation
 from understudy.measurements import Clique, Identity, Measurements
@@ -39,10 +39,12 @@ def p_value(right: int, guesses: int, canaries: int, epsilon: float, delta: floa
     >>> round(p_value(10, 10, 10, 0.0, 0.0) * 1024, 6)
     1.0
     """
+    from scipy.stats import binom  # here, because only an audit needs it and it takes long to load
+
     q = 1 / (1 + exp(-epsilon))
-    beyond = float(stats.binom.sf(right - 1, guesses, q))
+    beyond = float(binom.sf(right - 1, guesses, q))
     if delta and right:
-        below = np.cumsum(stats.binom.pmf(np.arange(right - 1, -1, -1), guesses, q))
+        below = np.cumsum(binom.pmf(np.arange(right - 1, -1, -1), guesses, q))
         beyond += 2 * canaries * delta * float((below / np.arange(1, right + 1)).max())
     return min(1.0, beyond)
 

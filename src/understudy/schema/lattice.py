@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 from zoneinfo import ZoneInfo
@@ -44,12 +45,12 @@ class Lattice(Column, ABC):
     bins: tuple[int, ...] | None = None
     grain: tuple[tuple[int, int], ...] = ()
 
-    @property
+    @cached_property
     def low(self) -> int | None:
         """Lattice index of the lower bound."""
         return self._index_of_bound("min")
 
-    @property
+    @cached_property
     def high(self) -> int | None:
         """Lattice index of the upper bound."""
         return self._index_of_bound("max")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from understudy.findings import Better, Fact, Finding, Part, Unavailable, mean_of
 from understudy.schema import Boolean, Categorical, Role, Schema
 from understudy.tables import Records
-from understudy.utility.design import Design, learning
+from understudy.utility.design import Design, learning, trusted
 
 ROWS = 20_000
 TEST_SHARE = 0.3
@@ -122,11 +122,13 @@ def _judged(
     classes = np.unique(labels)
     if len(classes) == 1:
         return float(np.mean(truth != classes[0])), 0.5
-    model = _learner(learner, seed).fit(design.matrix(train), labels)
-    guesses = model.predict(design.matrix(test))
+    seen = design.matrix(test)
     area = None
-    if set(np.unique(truth)) == set(classes) and len(classes) == 2:
-        area = auc(model.predict_proba(design.matrix(test))[:, 1], truth == classes[1])
+    with trusted():
+        model = _learner(learner, seed).fit(design.matrix(train), labels)
+        guesses = model.predict(seen)
+        if set(np.unique(truth)) == set(classes) and len(classes) == 2:
+            area = auc(model.predict_proba(seen)[:, 1], truth == classes[1])
     return float(np.mean(guesses != truth)), area
 
 
