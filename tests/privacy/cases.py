@@ -78,11 +78,17 @@ def marginal(clique: tuple[str, ...], maps: tuple[AxisMap, ...] | None = None) -
 def worst_pair(ask: Ask, relation: Neighbours, currency: Currency) -> tuple[list[Row], list[Row]]:
     """The neighbours among all tables of at most two people between which the exact answer moves furthest."""
 
+    found: dict[str, np.ndarray] = {}
+
+    def exact(rows: list[Row]) -> np.ndarray:
+        key = repr(rows)
+        if key not in found:
+            heard = hear(ask, rows, COLOURS, times=1, relation=relation, currency=currency, noise=no_noise)
+            found[key] = heard[0].stacked("0")
+        return found[key]
+
     def moved(pair: tuple[list[Row], list[Row]]) -> float:
-        here, there = (
-            hear(ask, rows, COLOURS, times=1, relation=relation, currency=currency, noise=no_noise)[0].stacked("0")
-            for rows in pair
-        )
+        here, there = map(exact, pair)
         return float(np.abs(there - here).sum() if currency is PURE else ((there - here) ** 2).sum())
 
     return max(neighbouring(PEOPLE, 2, relation), key=moved)

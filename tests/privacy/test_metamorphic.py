@@ -319,19 +319,40 @@ def told(data: object, column: Column) -> tuple[dict[str, bytes], list[np.ndarra
     return parts(release), list(asked)
 
 
+Told = tuple[dict[str, bytes], list[np.ndarray]]
+
+
 def check_alike(here: object, there: object, column: Column) -> None:
-    (one, before), (other, after) = told(here, column), told(there, column)
+    check_told(told(here, column), told(there, column))
+
+
+def check_told(here: Told, there: Told) -> None:
+    (one, before), (other, after) = here, there
     assert one == other
     assert [a.shape for a in before] == [a.shape for a in after]
     assert before[-1].sum() == after[-1].sum() == 3
     assert all(np.abs(a - b).sum() <= 2 for a, b in zip(before, after, strict=True))
 
 
+@pytest.fixture(scope="module")
+def plainly(tmp_path_factory) -> Callable[[str, Broken], Told]:
+    """What a run on a column whose cells are all plain tells: the same for every way to break it, and run once."""
+    found: dict[tuple[str, str], Told] = {}
+
+    def look(holder: str, broken: Broken) -> Told:
+        key = holder, repr(replace(broken, name="", odd=None))
+        if key not in found:
+            folder = tmp_path_factory.mktemp("plain")
+            found[key] = told(HOLDERS[holder](broken.pair()[0], folder), broken.column)
+        return found[key]
+
+    return look
+
+
 @pytest.mark.parametrize(("holder", "broken"), HELD, ids=lambda part: str(part))
-def test_a_cell_that_breaks_its_type_changes_nothing_but_its_count(holder, broken, tmp_path):
+def test_a_cell_that_breaks_its_type_changes_nothing_but_its_count(holder, broken, tmp_path, plainly):
     """It neither stops the run nor moves another row: whether it is there shows nowhere, not even in an exit code."""
-    here, there = (HOLDERS[holder](table, tmp_path) for table in broken.pair())
-    check_alike(here, there, broken.column)
+    check_told(plainly(holder, broken), told(HOLDERS[holder](broken.pair()[1], tmp_path), broken.column))
 
 
 @pytest.mark.parametrize("name", IN_DUCKDB)

@@ -8,8 +8,9 @@ code.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -31,6 +32,9 @@ from understudy.schema import Schema
 Row = Mapping[str, object]
 Ask = Callable[[Room, Schema], object]
 """A question put to a room."""
+
+ALONE = 20
+"""Answers that are drawn one by one, before all the others are drawn at once."""
 
 PLENTY = {Currency.PURE: 0, Currency.GDP: "1e-6", Currency.ZCDP: "1e-6"}
 """A δ for each currency."""
@@ -55,12 +59,15 @@ class Remembered:
 
 
 class Pooled:
-    """The real noise, drawn a hundred thousand at a time and handed out in order."""
+    """The real noise, drawn a hundred thousand at a time and handed out in order. `often` says for how many answers at once."""
 
     def __init__(self, size: int = 100_000) -> None:
         self._size, self._pools = size, {}
+        self.often: int | None = None
 
     def __call__(self, law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        if self.often is not None:
+            return draw(law, scale, (self.often, *shape))
         wanted = prod(shape)
         if wanted * 10 > self._size:
             return draw(law, scale, shape)
@@ -93,23 +100,49 @@ class Heard:
 class Hearing(Till):
     """Takes the price of one answer, and draws many."""
 
-    def __init__(self, filter: Filter, times: int) -> None:
+    def __init__(self, filter: Filter, times: int, noise: object) -> None:
         super().__init__(Practice(), filter)
-        self.times = times
+        self.times, self.noise = times, noise
         self.heard: list[Heard] = []
 
     def pay(
         self, request: Mapping[str, object], cost: Cost, count: Callable[[], object], draw: Callable[[object], Answer]
     ) -> Answer:
-        answers: list[Answer] = []
+        heard = Heard(request, cost, answers := [])
 
         def many(exact: object) -> Answer:
-            answers.extend(draw(exact) for _ in range(self.times))
+            answers.extend(draw(exact) for _ in range(min(self.times, ALONE)))
+            answers.extend(self._at_once(heard, lambda: draw(exact)))
+            answers.extend(draw(exact) for _ in range(self.times - len(answers)))
             return answers[-1]
 
         last = super().pay(request, cost, count, many)
-        self.heard.append(Heard(request, cost, answers))
+        self.heard.append(heard)
         return last
+
+    def _at_once(self, heard: Heard, draw: Callable[[], Answer]) -> list[Answer]:
+        """The rest in one go: every cell gets as many numbers as there are answers left, and whatever is done to one is done to all.
+
+        None where an answer is a choice, or its shape hangs on its noise: those are drawn one by one.
+        """
+        one, left = heard.answers[-1], self.times - ALONE
+        if left <= 0 or not isinstance(self.noise, Pooled) or not {"cliques", "scale"} & heard.request.keys():
+            return []
+        self.noise.often = left
+        try:
+            found = draw()
+        except (ValueError, IndexError, TypeError):
+            return []
+        finally:
+            self.noise.often = None
+        if found.keys() != one.keys() or "threshold" in heard.request:
+            return []
+        for name, values in found.items():
+            if not heard.scale_of(name):  # is exact
+                found[name] = np.broadcast_to(values, (left, *np.shape(values)))
+            if np.shape(found[name]) != (left, *np.shape(one[name])):
+                return []
+        return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
 
 
 def hear(
@@ -126,8 +159,8 @@ def hear(
 ) -> list[Heard]:
     """Put a question to a room around these rows; every answer to it `times` times."""
     budget = Budget.of(epsilon, PLENTY[currency] if delta is None else delta)
-    half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
-    till = Hearing(Filter.of(budget, currency=currency, threshold_delta=half), times)
+    noise = Pooled() if noise is None else noise
+    till = Hearing(replace(_filter(budget, currency)), times, noise)
     room = Room(
         table=Remembered(Listed(rows, schema)),  # type: ignore[arg-type]
         till=till,
@@ -135,10 +168,17 @@ def hear(
         currency=currency,
         epsilon=budget.epsilon,
         max_rows=schema.unit.max_rows,
-        draw=noise or Pooled(),  # type: ignore[arg-type]
+        draw=noise,  # type: ignore[arg-type]
     )
     ask(room, schema)
     return till.heard
+
+
+@cache
+def _filter(budget: Budget, currency: Currency) -> Filter:
+    """What a budget buys in a currency, half of its δ set aside for thresholds."""
+    half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
+    return Filter.of(budget, currency=currency, threshold_delta=half)
 
 
 def additive(
