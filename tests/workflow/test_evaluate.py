@@ -30,6 +30,10 @@ SCHEMA = us.Schema(
     )
 )
 
+ROWS = 300
+PLAIN = {"targets": ()}
+"""Without classifiers, where a test is about something else."""
+
 
 def frame(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
@@ -46,9 +50,9 @@ def frame(n: int, seed: int) -> pd.DataFrame:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    frame(600, 1).to_csv(tmp_path / "real.csv", index=False)
-    frame(600, 2).to_csv(tmp_path / "holdout.csv", index=False)
-    frame(600, 3).drop(columns="id").to_csv(tmp_path / "fake.csv", index=False)
+    frame(ROWS, 1).to_csv(tmp_path / "real.csv", index=False)
+    frame(ROWS, 2).to_csv(tmp_path / "holdout.csv", index=False)
+    frame(ROWS, 3).drop(columns="id").to_csv(tmp_path / "fake.csv", index=False)
     return tmp_path
 
 
@@ -73,7 +77,7 @@ def test_from_files_to_both_assessments(folder: Path) -> None:
     assert held["marking"] == INTERNAL
     assert held["choice"] == CHOICE
     ages = next(each for each in found.distributions if each.column == "age")
-    assert sum(ages.real) == sum(ages.synthetic) == 600
+    assert sum(ages.real) == sum(ages.synthetic) == ROWS
     assert len(ages.labels) == len(ages.real)
     assert CHOICE in str(found)
 
@@ -93,7 +97,9 @@ def test_a_release_is_sampled_attacked_and_shown_beside_its_bound(folder: Path) 
 def test_the_look_is_noted_before_it_is_taken(folder: Path) -> None:
     us.synthesize(folder / "real.csv", SCHEMA, epsilon=1, ledger=folder / "my.ledger")
     before = Ledger.open(folder / "my.ledger").totals()
-    found = evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, risk=False, ledger=folder / "my.ledger")
+    found = evaluate(
+        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, risk=False, ledger=folder / "my.ledger", **PLAIN
+    )
     assert found.noted == folder / "my.ledger"
     with Ledger.open(folder / "my.ledger") as book:
         last = book.entries()[-1]
@@ -104,7 +110,7 @@ def test_the_look_is_noted_before_it_is_taken(folder: Path) -> None:
 
 def test_a_ledger_beside_the_file_is_used_without_being_asked(folder: Path) -> None:
     us.synthesize(folder / "real.csv", SCHEMA, epsilon=1)
-    found = evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, risk=False)
+    found = evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, risk=False, **PLAIN)
     assert found.noted == folder / "real.csv.ledger"
 
 
@@ -117,13 +123,13 @@ def test_every_kind_of_frame(kind: str) -> None:
         "pyarrow": lambda: table,
         "duckdb": lambda: duckdb.from_arrow(table),
     }[kind]()
-    assert evaluate(made, made, risk=False).utility["kmarginal"].value == 1000
+    assert evaluate(made, made, risk=False, **PLAIN).utility["kmarginal"].value == 1000
 
 
 def test_without_a_schema_the_real_table_is_looked_at_and_new_labels_show() -> None:
     real = pa.table({"job": ["a", "b"] * 50, "n": list(range(100))})
     fake = pa.table({"job": ["a", "zebra"] * 50, "n": list(range(100))})
-    found = evaluate(real, fake, risk=False)
+    found = evaluate(real, fake, risk=False, **PLAIN)
     jobs = next(each for each in found.distributions if each.column == "job")
     assert jobs.synthetic[jobs.labels.index(ELSEWHERE)] == 50
     assert found.utility["tvd_1"].parts[0].value == pytest.approx(0.5)
@@ -133,7 +139,7 @@ def test_a_holdout_has_a_say_in_the_schema_that_is_looked_up() -> None:
     """Else the values that only strangers have would tell strangers from members."""
     real = pa.table({"job": ["a", "b"] * 50, "n": [1, 2, 3, 4] * 25})
     apart = pa.table({"job": ["a", "c"] * 50, "n": [1, 2, 3, 9] * 25})
-    found = evaluate(real, real, holdout=apart)
+    found = evaluate(real, real, holdout=apart, **PLAIN)
     assert found.schema["job"].values == ("a", "b", "c")
     assert (found.schema["n"].min, found.schema["n"].max) == (1, 9)
 
@@ -142,7 +148,7 @@ def test_what_a_schema_leaves_open_is_filled_in_for_the_comparison(folder: Path)
     opened = us.Schema(
         columns=(us.Categorical(name="sex", missing=("X",)), us.Integer(name="age", min=0), us.Boolean(name="smoker"))
     )
-    found = evaluate(folder / "real.csv", folder / "fake.csv", schema=opened, risk=False)
+    found = evaluate(folder / "real.csv", folder / "fake.csv", schema=opened, risk=False, **PLAIN)
     assert found.schema.closed
     assert found.schema["sex"].values == ("F", "M")
     assert (found.schema["age"].min, found.schema["age"].max) == (0, 90)
@@ -152,7 +158,7 @@ def test_columns_that_one_table_lacks_are_left_out_and_listed(folder: Path) -> N
     wide = replace(SCHEMA, columns=(*SCHEMA.columns, us.Integer(name="height", min=0, max=250)))
     real = frame(50, 1)
     real["height"] = 170
-    found = evaluate(real, folder / "fake.csv", schema=wide, risk=False)
+    found = evaluate(real, folder / "fake.csv", schema=wide, risk=False, **PLAIN)
     assert found.left_out == (("height", "it is not in the synthetic table"),)
     assert ('column "height"', "it is not in the synthetic table") in found.not_computed
     with pytest.raises(Refused, match="no column in common"):
@@ -162,7 +168,7 @@ def test_columns_that_one_table_lacks_are_left_out_and_listed(folder: Path) -> N
 def test_copies_keys_and_a_named_file(folder: Path) -> None:
     real = pd.read_csv(folder / "real.csv")
     voters = real[["id", "age", "sex"]].iloc[:200]
-    found = evaluate(real, real, schema=SCHEMA, copies=[real], key="id", named=voters, radius={"age": 0})
+    found = evaluate(real, real, schema=SCHEMA, copies=[real], key="id", named=voters, radius={"age": 0}, **PLAIN)
     assert found.risk is not None
     match = found.risk["match_risk"]
     assert match.facts["aligned"] is True
@@ -177,7 +183,7 @@ def test_copies_keys_and_a_named_file(folder: Path) -> None:
 def test_a_table_with_a_unit_is_compared_row_by_row(folder: Path) -> None:
     unit = replace(SCHEMA, unit=us.Unit(id="id", max_rows=2))
     release = us.synthesize(folder / "real.csv", unit, epsilon=1, ledger=folder / "unit.ledger")
-    found = evaluate(folder / "real.csv", release=release, holdout=folder / "holdout.csv")
+    found = evaluate(folder / "real.csv", release=release, holdout=folder / "holdout.csv", **PLAIN)
     assert found.utility["tvd_1"].computed
     assert found.risk is not None
     assert "bounded per unit" in found.risk["membership_measurements"].reason
@@ -198,7 +204,7 @@ def test_rows_that_break_a_rule_are_compared_as_they_are(broken: str) -> None:
     )
     real = pl.DataFrame({"age": [10, 40] * 50, "smoker": [False, True] * 50})
     fake = pl.DataFrame({"age": [10, 40] * 50, "smoker": [True, True] * 50})
-    found = evaluate(real, fake, schema=schema)
+    found = evaluate(real, fake, schema=schema, **PLAIN)
     assert found.utility["violations"].value == 0.5
     assert found.facts["rows_synthetic"] == 100
 
@@ -206,20 +212,22 @@ def test_rows_that_break_a_rule_are_compared_as_they_are(broken: str) -> None:
 def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
     frame(100, 1)[["id", "age", "sex"]].to_csv(folder / "named.csv", index=False)
     linked = evaluate(
-        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "named.csv", key="id"
+        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "named.csv", key="id", **PLAIN
     ).risk
     assert linked is not None
     assert linked["match_risk"].facts["aligned"] is False, "the stand-in's rows stand for nobody"
     assert "links_of_members" in linked["linkage"].facts
     frame(100, 1)[["age", "sex"]].to_csv(folder / "nameless.csv", index=False)
     plain = evaluate(
-        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "nameless.csv", key="id"
+        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "nameless.csv", key="id", **PLAIN
     ).risk
     assert plain is not None
     assert plain["linkage"].computed
     assert "links_of_members" not in plain["linkage"].facts
     pl.DataFrame({"colour": ["red"]}).write_csv(folder / "strange.csv")
-    strange = evaluate(folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "strange.csv").risk
+    strange = evaluate(
+        folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "strange.csv", **PLAIN
+    ).risk
     assert strange is not None
     assert strange["linkage"].reason == "the file with names has none of the columns age, sex"
 
