@@ -22,9 +22,12 @@ from .noise import ADD_REMOVE, honest
 SETTINGS = {
     "default": MWEM(),
     "histogram": MWEM(start="histogram"),
-    "mean": MWEM(average=True, rounds=20, passes=20),
+    "mean": MWEM(average=True, rounds=6, passes=20),
     "figure": MWEM.figure(),
 }
+LONGER = {("mean", "check_learns"): MWEM(average=True, rounds=20, passes=20)}
+"""A mean over six rounds remembers where it began: that of twenty is within a tenth of the rows (.085 ± .001)."""
+
 SLOW_LEARNERS = {("figure", "check_learns")}
 """Ten steps of one cell each: the figure does not learn a table of 400 rows by then, and does not claim to."""
 
@@ -46,7 +49,7 @@ def test_a_mean_leaves_out_the_last_answer_and_no_other(setting, open_curator):
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_conforms(setting, judge, open_curator):
     if (setting, judge.__name__) not in SLOW_LEARNERS | BOUGHT_IN_VAIN:
-        judge(SETTINGS[setting], open_curator)
+        judge(LONGER.get((setting, judge.__name__), SETTINGS[setting]), open_curator)
 
 
 def all_orders(schema):
