@@ -15,12 +15,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from understudy.risk.attacks.puzzle import Puzzle, Statement, kinds_within
+from understudy.risk.attacks.puzzle import Puzzle, Range, Statement, kinds_within
 
 Person = tuple[int, int]
 """The index of a kind and of a value."""
 
 Table = tuple[Person, ...]
+
+Middle = tuple[int, int, int, int]
+"""The whole numbers between which twice a median lies, and those between which the median itself does."""
 
 LIMIT = 10_000
 EFFORT = 400_000
@@ -80,6 +83,10 @@ def solve(puzzle: Puzzle, *, limit: int = LIMIT, effort: int = EFFORT) -> Soluti
     return Solutions(tables=tuple(ranked), complete=complete and search.left > 0, splits=effort - search.left)
 
 
+_Sum = tuple[tuple[int, ...], int, int]
+"""Who, and between which numbers their sum lies."""
+
+
 @dataclass(frozen=True)
 class _Group:
     """One statement about the people at hand: who is surely meant, who may be, and by which values."""
@@ -90,6 +97,7 @@ class _Group:
     """For each member, the values by which it belongs to the group, as bits."""
     fixed: bool
     """Whether everybody's membership is known beforehand."""
+    middle: Middle | None
 
 
 class _Search:
@@ -99,6 +107,7 @@ class _Search:
         self.masks = [_bits(row) for row in puzzle.possible]
         self.within = [list(kinds_within(s.cells, puzzle.possible)) for s in puzzle.statements]
         self.inside = [[_bits(row) for row in s.cells] for s in puzzle.statements]
+        self.middles = [None if s.median is None else _middle(s.median) for s in puzzle.statements]
 
     def tables(self) -> Iterator[Table]:
         for composition in self._compositions():
@@ -108,7 +117,7 @@ class _Search:
             sums = self._sums(groups)
             if sums is None:
                 continue
-            yield from self._split(people, domains, groups, sums)
+            yield from self._split(people, domains, groups, sums, [])
             if self.left <= 0:
                 return
 
@@ -151,10 +160,11 @@ class _Search:
         for s, statement in enumerate(self.puzzle.statements):
             members = tuple(i for i, kind in enumerate(people) if self.within[s][kind][1])
             fixed = all(self.within[s][people[i]][0] for i in members)
-            groups.append(_Group(statement, members, tuple(self.inside[s][people[i]] for i in members), fixed))
+            inside = tuple(self.inside[s][people[i]] for i in members)
+            groups.append(_Group(statement, members, inside, fixed, self.middles[s]))
         return groups
 
-    def _sums(self, groups: Sequence[_Group]) -> list[tuple[tuple[int, ...], int, int]] | None:
+    def _sums(self, groups: Sequence[_Group]) -> list[_Sum] | None:
         """Ranges of sums by set of people, those that follow by subtraction included; None where they contradict each other."""
         known: dict[frozenset[int], tuple[int, int]] = {}
 
@@ -184,9 +194,9 @@ class _Search:
     # Search
 
     def _split(
-        self, people: list[int], domains: list[int], groups: list[_Group], sums: list[tuple[tuple[int, ...], int, int]]
+        self, people: list[int], domains: list[int], groups: list[_Group], sums: list[_Sum], settled: list[int]
     ) -> Iterator[Table]:
-        narrowed = self._narrow(people, domains, groups, sums)
+        narrowed = self._narrow(people, domains, groups, sums, settled)
         if narrowed is None:
             return
         open_ = [i for i, d in enumerate(narrowed) if d & (d - 1)]
@@ -201,14 +211,16 @@ class _Search:
             self.left -= 1
             if self.left <= 0:
                 return
-            yield from self._split(people, [*narrowed[:chosen], one, *narrowed[chosen + 1 :]], groups, sums)
+            yield from self._split(people, [*narrowed[:chosen], one, *narrowed[chosen + 1 :]], groups, sums, narrowed)
 
     def _narrow(
-        self, people: list[int], domains: list[int], groups: list[_Group], sums: list[tuple[tuple[int, ...], int, int]]
+        self, people: list[int], domains: list[int], groups: list[_Group], sums: list[_Sum], settled: list[int]
     ) -> list[int] | None:
-        before: list[int] = []
+        """The domains when nothing moves any more. `settled` are domains of which that is known, so that only what differs is looked at."""
+        before = settled
         domains = list(domains)
         while domains != before:
+            moved = {i for i, (a, b) in enumerate(zip(domains, before, strict=True)) if a != b} if before else None
             before = list(domains)
             for i in range(1, len(people)):
                 if people[i] == people[i - 1]:
@@ -217,22 +229,28 @@ class _Search:
             if not all(domains):
                 return None
             for who, low, high in sums:
-                if not self._sum(domains, who, low, high):
+                if (moved is None or not moved.isdisjoint(who)) and not self._sum(domains, who, low, high):
                     return None
             for group in groups:
-                if not self._group(domains, group):
+                if (moved is None or not moved.isdisjoint(group.members)) and not self._group(domains, group):
                     return None
         return domains
 
     def _sum(self, domains: list[int], who: Sequence[int], low: int, high: int) -> bool:
         values = self.values
-        lows = [values[_low(domains[i])] for i in who]
-        highs = [values[domains[i].bit_length() - 1] for i in who]
+        theirs = [domains[i] for i in who]
+        lows = [values[(d & -d).bit_length() - 1] for d in theirs]
+        highs = [values[d.bit_length() - 1] for d in theirs]
         least, most = sum(lows), sum(highs)
         if least > high or most < low:
             return False
+        room = min(high - least, most - low)
+        if most - least <= room:
+            return True  # whatever one of them is, the others can make up for it
         base, step = values[0], values[1] - values[0] if len(values) > 1 else 1
         for i, a, b in zip(who, lows, highs, strict=True):
+            if b - a <= room:
+                continue
             ceiling, ground = high - (least - a), low - (most - b)
             if b > ceiling:
                 domains[i] = _below(domains[i], (ceiling - base) // step)
@@ -273,24 +291,24 @@ class _Search:
             return False
         if (statement.median or statement.mean) and not members:
             return False  # a group of nobody has neither
-        return statement.median is None or self._median(domains, members, statement)
+        return group.middle is None or self._median(domains, members, group.middle)
 
-    def _median(self, domains: list[int], members: Sequence[int], statement: Statement) -> bool:
+    def _median(self, domains: list[int], members: Sequence[int], middle: Middle) -> bool:
         """The middle one, or the two in the middle, of the members' values."""
-        assert statement.median is not None
-        low, high = 2 * statement.median[0], 2 * statement.median[1]
+        low, high, half_low, half_high = middle
         n, values = len(members), self.values
-        lows = sorted(values[_low(domains[i])] for i in members)
-        highs = sorted(values[domains[i].bit_length() - 1] for i in members)
+        theirs = [domains[i] for i in members]
+        lows = sorted([values[(d & -d).bit_length() - 1] for d in theirs])
+        highs = sorted([values[d.bit_length() - 1] for d in theirs])
         first, second = (n - 1) // 2, n // 2
         # The lower middle lies in [a, b], the upper one in [c, d]; together they make twice the median.
         a, b, c, d = lows[first], highs[first], lows[second], highs[second]
         if first == second:
-            a = c = max(a, ceil(low / 2))
-            b = d = min(b, floor(high / 2))
+            a = c = max(a, half_low)
+            b = d = min(b, half_high)
         else:
-            a, b = max(a, ceil(low) - d), min(b, floor(high) - c, floor(high / 2))
-            c, d = max(c, ceil(low) - b, ceil(low / 2)), min(d, floor(high) - a)
+            a, b = max(a, low - d), min(b, high - c, half_high)
+            c, d = max(c, low - b, half_low), min(d, high - a)
         if a > b or c > d:
             return False
         return (
@@ -327,6 +345,11 @@ def _sum_bounds(statement: Statement, members: int) -> tuple[int, int] | None:
     if not ranges:
         return None
     return ceil(max(low for low, _ in ranges)), floor(min(high for _, high in ranges))
+
+
+def _middle(median: Range) -> Middle:
+    low, high = median
+    return ceil(2 * low), floor(2 * high), ceil(low), floor(high)
 
 
 def _bits(row: Sequence[bool]) -> int:
