@@ -43,13 +43,16 @@ QUESTIONS = {
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_scores_are_likelihood_ratios(name, relation):
-    """E exp(score) is 1 on the first table, and E exp(-score) on the second: only a likelihood ratio has both. False alarm 1e-6."""
+    """E exp(score) is 1 on the first table, and E exp(-score) on the second: only a likelihood ratio has both.
+
+    Twenty comparisons of six standard deviations each: false alarm 1e-6, with room for their skewness.
+    """
     hearing, _ = heard(QUESTIONS[name], relation=relation)
     assert hearing.questions == 1
     assert hearing.unheard == []
     for ratio in (np.exp(hearing.here), np.exp(-hearing.there)):
         error = ratio.std() / np.sqrt(TIMES)
-        assert abs(ratio.mean() - 1) <= 5 * error + 1e-9
+        assert abs(ratio.mean() - 1) <= 6 * error + 1e-9
     # Bounded by what was paid: ε = 2.
     assert max(np.abs(hearing.here).max(), np.abs(hearing.there).max()) <= 2 * (1 + 1e-9)
 

@@ -51,12 +51,15 @@ TURNED = [(b, a) for a, b in PAIRS]
 def test_a_public_table_helps_where_noise_hides_everything(tmp_path):
     """At ε = 0.2 noise moves the pairs of ten thousand rows more than their chance does; others of the same kind tell them.
 
-    Alone .061 ± .003, helped .025 ± .002: the limit lies eight standard deviations off. At smaller ε what can be known
-    of the public table's distance is itself rough, and one run says little.
+    Alone .060 ± .003, helped .023 ± .007: how far the public table is believed hangs on a noisy distance, so one run says
+    little, and the mean of four lies nine standard deviations below the limit.
     """
-    alone = release(tmp_path, epsilon="0.2")
-    helped = release(tmp_path, epsilon="0.2", public=pa.table(people(10_000, seed=2)))
-    assert error(helped, TURNED) < 0.75 * error(alone, TURNED)
+    public = pa.table(people(50_000, seed=2))
+    alone, helped = (
+        np.mean([error(release(tmp_path, epsilon="0.2", **options), TURNED) for _ in range(4)])
+        for options in ({}, {"public": public})
+    )
+    assert helped < 0.9 * alone
 
 
 def test_a_table_that_says_nothing_is_not_believed(tmp_path):
@@ -111,18 +114,22 @@ def test_an_empty_public_table_says_nothing_and_costs_nothing(tmp_path):
 
 
 def test_a_label_is_served_better_when_it_is_named(tmp_path):
-    """Noise on the label's pairs falls by a factor that does not depend on luck: the budget is shared by a sixth of the pairs."""
+    """The budget is shared by a sixth of the pairs: the label's own get 2.4 ± .1 times the precision.
+
+    Their error falls from .022 ± .002 to .015 ± .001, and that of five runs by seven standard deviations.
+    """
     label = [pair for pair in TURNED if "c0" in pair]
 
     def precision(made) -> float:
         return sum(float(m.scale) ** -2 for m in made.measurements if set(m.clique) in map(set, label))
 
-    told, untold = (release(tmp_path, epsilon=5, workload=w) for w in ("pairs=c0", ()))
-    assert precision(told) > 1.4 * precision(untold)
-    assert error(told, label) < error(untold, label)
+    told, untold = ([release(tmp_path, epsilon=1, workload=w) for _ in range(5)] for w in ("pairs=c0", ()))
+    assert min(map(precision, told)) > 1.4 * max(map(precision, untold))
+    assert np.mean([error(made, label) for made in told]) < np.mean([error(made, label) for made in untold])
 
 
 def test_ranges_of_a_large_column_are_served_better_when_they_are_named(tmp_path):
+    """Off by .059 ± .012 where they are named and by .117 ± .013 where not: the means of four lie over six standard deviations apart."""
     rng = np.random.default_rng(5)
     first, second = np.clip(rng.gamma(2.0, 60.0, (2, 20_000)).astype(int), 0, 511)
     rows = {"v": first, "w": first // 2 + second // 2}
@@ -137,7 +144,7 @@ def test_ranges_of_a_large_column_are_served_better_when_they_are_named(tmp_path
         found = np.cumsum(made.model.marginal(("v",)))
         return float(np.abs(found / found[-1] - np.cumsum(np.bincount(first, minlength=512)) / first.size).mean())
 
-    assert np.mean([off("ranges=v,w") for _ in range(3)]) < np.mean([off(()) for _ in range(3)])
+    assert np.mean([off("ranges=v,w") for _ in range(4)]) < np.mean([off(()) for _ in range(4)])
 
 
 @pytest.mark.parametrize("bad", ["everything", "label=nobody", "ranges=smoker"])
