@@ -216,8 +216,9 @@ def drawn_by_trees(rng: np.random.Generator, z, x1, x2, o) -> Quasi:
     shape = {"min_samples_leaf": 5, "min_samples_split": 15, "max_depth": 30, "random_state": 0}
     known, some = np.column_stack([z, o]), rng.integers(0, len(z), len(z))
     tree = DecisionTreeRegressor(**shape).fit(known[some], x1[some])
-    leaves = tree.apply(known[some])
-    first = np.array([rng.choice(x1[some][leaves == leaf]) for leaf in tree.apply(known)])
+    leaves, donors = tree.apply(known[some]), x1[some]
+    homes = {leaf: donors[leaves == leaf] for leaf in np.unique(leaves)}
+    first = np.array([homes[leaf][rng.integers(len(homes[leaf]))] for leaf in tree.apply(known)])
     some = rng.integers(0, len(z), len(z))
     second = DecisionTreeClassifier(**shape).fit(np.column_stack([known, x1])[some], x2[some])
     chance = second.predict_proba(np.column_stack([known, first]))[:, list(second.classes_).index(1)]

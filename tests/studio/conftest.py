@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -33,7 +34,7 @@ class Place:
         return f"http://127.0.0.1:{self.port}"
 
 
-def people(path: Path, rows: int = 400) -> Path:
+def people(path: Path, rows: int = 200) -> Path:
     """A small table with a dependence in it."""
     lines = ["age,sex,town,smoker"]
     for i in range(rows):
@@ -69,6 +70,8 @@ def opened(folder: Path, *, stderr: int = subprocess.PIPE) -> tuple[subprocess.P
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
+        # Tests run side by side: threads of the algebra library would only wait for each other.
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
     )
     assert process.stdout is not None
     said = ""
@@ -91,4 +94,4 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     yield Place(folder, port, session, change, token, process.stdout)
     process.terminate()
     process.stdout.close()
-    process.wait(timeout=20)
+    process.wait(timeout=120)  # a plan on its way is finished first, which a loaded machine takes its time for

@@ -260,7 +260,7 @@ def test_names_and_labels_are_text_on_every_page(page: Page, place: Place) -> No
 
     names, labels = HOSTILE[:4], HOSTILE[:6]
     lines = [",".join(cell(name) for name in names)]
-    lines += [",".join(cell(labels[(i + j) % 6]) for j in range(4)) for i in range(300)]
+    lines += [",".join(cell(labels[(i + j) % 6]) for j in range(4)) for i in range(150)]
     (place.folder / "hostile.csv").write_text("\n".join(lines) + "\n")
     page.goto(f"{place.url}/t/hostile.csv?fresh=1&public=1")
     expect(page.locator("#columns")).to_contain_text(names[0])
@@ -294,6 +294,7 @@ def test_four_modes_side_by_side(page: Page, place: Place) -> None:
     page.goto(f"{place.url}/t/modes.csv?fresh=1&public=1")
     page.click("text=Keep and plan")
     page.wait_for_url("**/plan")
+    page.select_option("#target", "smoker")
     page.click("#modes")
     page.wait_for_url("**/compare?runs=*")
     sides = page.locator("#sides > section")

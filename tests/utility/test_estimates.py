@@ -128,13 +128,16 @@ def test_a_probit_on_simulated_people_errs_and_covers_as_it_should() -> None:
             Boolean(name="o", nullable=False),
         )
     )
-    rng, errors, covered = np.random.default_rng(2), [], []
+    rng, errors, covered, worlds = np.random.default_rng(2), [], [], []
     for _ in range(40):
         z, (a, b) = rng.uniform(-2, 2, 500), rng.uniform(-0.5, 0.5, (2, 500))
         x1 = rng.normal(z**2 + 2 * a, 1)
         x2 = rng.random(500) < expit(z**2 + x1**2 + x1 * z + 2 * np.where(rng.random(500) < 0.5, a, b))
         o = rng.normal(0.5 * (z + x1 + x2), 1) > 0
-        rows = Table(open_table(pl.DataFrame({"z": z, "x1": x1, "x2": x2, "o": o})), schema).records()
+        worlds.append(pl.DataFrame({"z": z, "x1": x1, "x2": x2, "o": o}))
+    everybody = Table(open_table(pl.concat(worlds)), schema).records()
+    for i in range(40):
+        rows = everybody.take(np.arange(500 * i, 500 * (i + 1)))
         found = fit(rows, "o ~ z + x1 + x2", "probit")
         errors.append([found[name].value - 0.5 for name in ("z", "x1", "x2")])
         covered.append([found[name].low < 0.5 < found[name].high for name in ("z", "x1", "x2")])

@@ -167,6 +167,7 @@ if (find("progress") && !find("progress").hidden) {
   const run = find("progress").dataset.run;
   const began = find("progress").dataset.state, shown = find("progress").dataset.released === "1";
   find("cancel").addEventListener("click", () => { find("cancel").disabled = true; send(`/api/run/${run}/cancel`, {}); });
+  let pause = 100; // a short run is seen to end soon, a long one is not asked about all the time
   const watch = async () => {
     const found = await look(run);
     if (found) {
@@ -185,7 +186,8 @@ if (find("progress") && !find("progress").hidden) {
         return;
       }
     }
-    setTimeout(watch, 400);
+    pause = Math.min(400, 1.5 * pause);
+    setTimeout(watch, pause);
   };
   watch();
 }
@@ -210,7 +212,7 @@ if (find("sides")) {
       part.querySelector(".state").textContent = found.state === "running" ? `${found.stage}, ${Math.round(100 * found.done)} %` : found.state;
       if (OVER.includes(found.state)) { location.reload(); return; }
     }
-    if (waiting.length) setTimeout(watch, 700);
+    if (waiting.length) setTimeout(watch, 400);
   };
   if (waiting.length) watch();
 }
