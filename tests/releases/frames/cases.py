@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -11,7 +12,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from hypothesis import strategies as st
 
 from understudy.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Lattice, Real, Schema, Time
 
@@ -94,16 +94,17 @@ def plan(cases: Sequence[tuple[Case, str]]) -> tuple[Schema, list[Case]]:
     return Schema(columns=columns), [case for case, _ in cases]
 
 
-def rows(cases: Sequence[Case]) -> st.SearchStrategy[list[list[Any]]]:
-    """Lists of values, one per case, all of one length."""
-    return st.integers(0, 12).flatmap(
-        lambda n: st.tuples(
-            *(
-                st.lists(st.sampled_from([*case.values, *([None] if case.nulls else [])]), min_size=n, max_size=n)
-                for case in cases
-            )
-        ).map(list)
-    )
+TABLES = 12
+
+
+def table(cases: Sequence[Case], number: int) -> list[list[Any]]:
+    """The columns of a table, one per case: no row, every value and an empty cell, one row of either, and a few rows at random."""
+    held = [[*case.values, *([None] if case.nulls else [])] for case in cases]
+    rng = random.Random(number)
+    length = {0: 0, 1: max(map(len, held)), 2: 1, 3: 1}.get(number, rng.randint(2, 12))
+    if number < 3:
+        return [[values[i % len(values)] for i in range(length)] for values in held]
+    return [values[-1:] if number == 3 else rng.choices(values, k=length) for values in held]
 
 
 def encode(schema: Schema, cells: Callable[[str], Sequence[Any]]) -> dict[str, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
@@ -44,7 +45,7 @@ def test_values_and_types_survive():
     )
     original = connection.table("t")
     dtypes = dict(zip(original.columns, map(str, original.types), strict=True))
-    schema = Schema(columns=tuple(type(col)(**{**vars(col), "dtype": dtypes[col.name]}) for col, *_ in TYPES))
+    schema = Schema(columns=tuple(replace(col, dtype=dtypes[col.name]) for col, *_ in TYPES))
     rows = original.fetchall()
     codes = {n: np.array([codec.code(row[i]) for row in rows]) for i, (n, codec) in enumerate(schema.codecs.items())}
     back = to_frame(schema, codes, kind="duckdb", rng=np.random.default_rng(0))
