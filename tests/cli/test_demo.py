@@ -47,14 +47,11 @@ def test_the_questionnaire_is_the_survey_s_own(tmp_path: Path) -> None:
         assert {row[name] for row in rows} == set(answers)
 
 
-def test_the_schema_is_a_file_a_person_can_read(shell: Shell, tmp_path: Path) -> None:
-    assert shell("demo", "here").code == 0
-    schema = load_schema(tmp_path / "here" / "survey.yaml")
-    assert [name for name in schema if not schema[name].closed] == ["affairs"]
-
-
-def test_it_is_told_in_a_pipe_too_as_plain_text(shell: Shell) -> None:
+def test_it_is_told_in_a_pipe_too_as_plain_text_and_its_schema_is_a_file_a_person_can_read(
+    shell: Shell, tmp_path: Path
+) -> None:
     done = shell("demo", "here")
+    assert done.code == 0
     assert done.err == ""
     assert "\x1b" not in done.out
     for said in (
@@ -65,6 +62,8 @@ def test_it_is_told_in_a_pipe_too_as_plain_text(shell: Shell) -> None:
         "here/synthetic.csv",
     ):
         assert said in done.out
+    schema = load_schema(tmp_path / "here" / "survey.yaml")
+    assert [name for name in schema if not schema[name].closed] == ["affairs"]
 
 
 def test_without_statsmodels_one_line_says_what_to_do(

@@ -30,8 +30,8 @@ columns:
   flag: boolean
   word: {type: categorical, values: [low, mid, high], ordered: true}
   day: {type: date, min: 2020-01-01, max: 2020-02-20}
-  moment: {type: datetime, min: 2020-01-01, max: 2020-01-02, resolution: 1min}
-  instant: {type: datetime, zone: Europe/Zurich, min: 2020-01-01, max: 2020-01-02, resolution: 1min}
+  moment: {type: datetime, min: 2020-01-01, max: 2020-01-02, resolution: 30min}
+  instant: {type: datetime, zone: Europe/Zurich, min: 2020-01-01, max: 2020-01-02, resolution: 30min}
   clock: {type: time, resolution: 1h}
 """
 VALUES = {
@@ -40,7 +40,7 @@ VALUES = {
     "flag": [True, False, True],
     "word": ["low", "high", "mid"],
     "day": [date(2020, 1, 5), date(2020, 2, 20), date(2020, 1, 1)],
-    "moment": [datetime(2020, 1, 1, 3, 4), datetime(2020, 1, 1), datetime(2020, 1, 1, 23)],
+    "moment": [datetime(2020, 1, 1, 3, 30), datetime(2020, 1, 1), datetime(2020, 1, 1, 23)],
     "instant": [datetime(2020, 1, 1, h, tzinfo=UTC).astimezone(BERN) for h in (1, 2, 3)],
     "clock": [time(3), time(23), time(0)],
 }
