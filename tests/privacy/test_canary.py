@@ -195,35 +195,39 @@ def test_an_unforeseen_failure_shows_no_cell_either(tmp_path, temporary, capsys,
     assert cage.found_in((shown.out + shown.err).encode()) == []
 
 
-def test_a_process_leaves_no_canary_on_its_screen_or_behind_it(tmp_path):
-    """The command as a custodian types it, its temporary files included."""
+def typed(line: str, folder: Path, temporary: Path) -> bytes:
+    """What a process of its own shows, its temporary files in a folder that is empty again when it ends."""
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONWARNINGS": "default"}
+    program = [sys.executable, "-c", "import understudy.cli; understudy.cli.main()", *line.split()]
+    done = subprocess.run(program, cwd=folder, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert list(temporary.iterdir()) == []
+    return done.stdout + done.stderr
+
+
+def test_a_process_leaves_no_canary_on_its_screen_or_behind_it(tmp_path, temporary, monkeypatch, capfd):
+    """The commands as a custodian types them, their temporary files included: one as a process of its own, the others in this one."""
     cage = Cage()
-    folder, temporary = tmp_path / "run", tmp_path / "temporary"
+    folder = tmp_path / "run"
     folder.mkdir()
-    temporary.mkdir()
     text, _ = table(cage, np.random.default_rng(1))
     (folder / "people.csv").write_text(text)
-    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONWARNINGS": "default"}
-    shown = []
+    shown = typed(
+        "synthesize people.csv --epsilon 4 --delta 1e-6 -o out.csv --release r.understudy --json", folder, temporary
+    )
+    monkeypatch.chdir(folder)
     for line in (
         "describe people.csv -o schema.yaml --json",
-        "synthesize people.csv --epsilon 4 --delta 1e-6 -o out.csv --release r.understudy --json",
         "synthesize people.csv --schema schema.yaml --epsilon 4 --delta 1e-6 -o two.parquet",
         "synthesize people.csv --synthesizer stability --epsilon 4 --delta 1e-6 -o three.csv",
         "ledger show people.csv.ledger",
     ):
-        done = subprocess.run(
-            [sys.executable, "-c", "import understudy.cli; understudy.cli.main()", *line.split()],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        shown.append(done.stdout + done.stderr)
-    assert cage.found_in(b"\n".join(shown)) == []
+        assert command(line.split()) == 0
+        assert list(temporary.iterdir()) == []
+    heard = capfd.readouterr()
+    assert heard.out
+    assert cage.found_in(b"\n".join([shown, heard.out.encode(), heard.err.encode()])) == []
     assert scan(cage, folder, but={folder / "people.csv"}) == {}
-    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize("hidden", ["zip", "sqlite", "parquet", "wide", "base64", "integer", "float"])
