@@ -59,8 +59,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
     return call
 
 
-@pytest.fixture
-def people(tmp_path: Path) -> Path:
+def write_people(folder: Path) -> Path:
     """1,500 rows, with cells that should never be seen again."""
     rng = np.random.default_rng(11)
     rows = [
@@ -74,17 +73,26 @@ def people(tmp_path: Path) -> Path:
         )
     ]
     rows[3], rows[40], rows[700] = f"{CANARY},F,yes,fine", f"33,{CANARY},no,fine", f"44,M,{CANARY},{CANARY}"
-    path = tmp_path / "people.csv"
+    path = folder / "people.csv"
     path.write_text("age,sex,smoker,note\n" + "\n".join(rows) + "\n")
     return path
 
 
-@pytest.fixture
-def schema(tmp_path: Path) -> Path:
+def write_schema(folder: Path) -> Path:
     """What is public about it."""
-    path = tmp_path / "people.yaml"
+    path = folder / "people.yaml"
     path.write_text(SCHEMA)
     return path
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    return write_people(tmp_path)
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> Path:
+    return write_schema(tmp_path)
 
 
 def spent(path: Path) -> float:
