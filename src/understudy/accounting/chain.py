@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 
 GENESIS = "0" * 64
@@ -92,8 +92,7 @@ class Entry:
 
     def seal(self) -> str:
         """The digest this entry ought to have."""
-        fields = asdict(self)
-        return digest_of({name: fields[name] for name in COLUMNS})
+        return digest_of({name: getattr(self, name) for name in COLUMNS})
 
 
 def units_up(value: Fraction, units: int) -> int:
