@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -72,6 +73,7 @@ PAIRS = [("age", "dose"), ("dose", "age"), ("sex", "partner"), ("grade", "goal")
 ORDERED = {"age", "dose", "grade", "goal", "start", "end"}
 
 
+@cache
 def contents(name):
     """Every value of every code of a column: by code, the Python values that encode to it."""
     codec = CODECS[name]
