@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from hypothesis import settings
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.filter import Filter
@@ -18,9 +17,6 @@ from understudy.curator import Custody, Room, Till, Window
 from understudy.schema import Schema
 from understudy.synthesizers.trial import OpenCurator, Rows
 from understudy.tables import Table, open_table
-
-settings.register_profile("shared-machine", deadline=None)
-settings.load_profile("shared-machine")
 
 THRESHOLDS = Fraction(1, 10)
 """Part of δ set aside for thresholds."""
