@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +94,22 @@ def people(tmp_path: Path) -> Path:
 @pytest.fixture
 def schema(tmp_path: Path) -> Path:
     return write_schema(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a release, its table and its account."""
+    folder = tmp_path_factory.mktemp("made")
+    words = ["synthesize", write_people(folder), "--schema", write_schema(folder), "--epsilon", 1]
+    words += ["-o", folder / "first.csv", "--release", folder / "r.understudy"]
+    assert run([str(word) for word in words]) == 0
+    return folder
+
+
+@pytest.fixture
+def release(made: Path, shell: Shell, tmp_path: Path) -> Path:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "r.understudy"
 
 
 def spent(path: Path) -> float:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from .conftest import Shell, spent
-from .test_sample import release
-
-__all__ = ["release"]
 
 
 def test_the_card_costs_nothing(shell: Shell, release: Path, tmp_path: Path) -> None:

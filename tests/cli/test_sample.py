@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from understudy.cli.root import run
-
-from .conftest import Shell, spent, write_people, write_schema
+from .conftest import Shell, spent
 from .test_synthesize import rows_of
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a release, its table and its account."""
-    folder = tmp_path_factory.mktemp("made")
-    words = ["synthesize", write_people(folder), "--schema", write_schema(folder), "--epsilon", 1]
-    words += ["-o", folder / "first.csv", "--release", folder / "r.understudy"]
-    assert run([str(word) for word in words]) == 0
-    return folder
-
-
-@pytest.fixture
-def release(made: Path, shell: Shell, tmp_path: Path) -> Path:
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "r.understudy"
 
 
 def test_rows_without_a_cost(shell: Shell, release: Path, tmp_path: Path) -> None:
