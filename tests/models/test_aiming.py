@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from understudy.accounting import Law
+from understudy.measurements import Centring
 from understudy.models import AimedModel, TreeModel
 from understudy.models.aiming import aimed
 
@@ -53,6 +54,15 @@ def test_parity_is_seen_by_a_triple():
     model = aimed(TREE, listed(look(("a", "b", "c"), (expected * np.where(even, 1.5, 0.5)).astype(int))))
     rows = model.sample(2000, np.random.default_rng(0))
     assert abs(np.mean((rows["a"] + rows["b"] + rows["c"]) % 2 == 0) - 0.75) < 0.02
+
+
+def test_differences_are_believed_as_counts_are():
+    """b is a column of two values: how a's two rows differ in it is all that was asked."""
+    counts = np.array([[400, 200], [100, 300]])
+    centred = (Centring(2), Centring(2))
+    asked = Centring(2).matrix() @ counts @ Centring(2).matrix().T
+    model = aimed(TREE, listed(measured(("a", "b"), asked, scale=Fraction(2), law=Law.DISCRETE_GAUSSIAN, maps=centred)))
+    assert np.abs(model.marginal(("a", "b")) - counts).max() < 5
 
 
 def test_no_rows_no_aims():

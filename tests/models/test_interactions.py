@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from understudy.measurements import Centring, Identity
-from understudy.models.interactions import COLUMN, LEAST, MOST, believed, folded, strength
+from understudy.models.interactions import COLUMN, LEAST, MOST, believed, folded, strengths
 from understudy.models.terms import Term
+
+
+def strength(noisy: np.ndarray, expected: np.ndarray, variance: float) -> float:
+    """Of one marginal, judged by itself."""
+    maps = tuple(Identity(size) for size in expected.shape)
+    return float(strengths([(Term(("a", "b"), maps, noisy, variance), expected)])[0])
 
 
 @pytest.mark.parametrize("tau", [1.0, 9.0, 100.0])
@@ -19,12 +25,41 @@ def test_the_strength_that_made_the_counts_is_found(tau, variance):
     assert strength(noisy, expected, variance) == pytest.approx(tau, rel=0.15, abs=variance / 400)
 
 
-def test_noise_alone_has_the_least_strength():
+def test_noise_alone_has_hardly_any_strength():
     draw = np.random.default_rng(2)
     expected = np.full((20, 20), 30.0)
-    assert strength(draw.normal(expected, 50.0), expected, 3000.0) == LEAST
+    assert LEAST <= strength(draw.normal(expected, 50.0), expected, 3000.0) < 2
     # It has teeth: the same counts with less noise are a strong interaction.
     assert strength(draw.normal(expected, 50.0), expected, 100.0) > 40
+
+
+def test_what_is_hidden_is_judged_by_the_others():
+    """Among many weak marginals one that noise hides is taken for weak, among many strong ones for strong."""
+    draw = np.random.default_rng(4)
+    expected = np.full((10, 14), 144.0)
+    maps = (Identity(10), Identity(14))
+
+    def look(tau: float, deviation: float) -> tuple[Term, np.ndarray]:
+        counts = draw.normal(expected, np.sqrt(tau * expected))
+        return Term(("a", "b"), maps, draw.normal(counts, deviation), deviation**2), expected
+
+    for tau in (1.0, 400.0):
+        clear = [look(tau, 10.0) for _ in range(20)]
+        hidden = [strengths([*clear, look(tau, 1600.0)])[-1] for _ in range(20)]
+        assert np.all(np.array(hidden) < 5 * tau)
+        assert np.median(hidden) > tau / 5
+
+
+@pytest.mark.parametrize("tau", [2.0, 30.0])
+def test_the_strength_of_differences_is_that_of_the_counts(tau):
+    draw = np.random.default_rng(5)
+    columns = {"a": np.array([7000.0, 3000.0]), "b": draw.dirichlet(np.ones(400)) * 10_000}
+    expected = np.multiply.outer(columns["a"], columns["b"]) / 10_000
+    counts = draw.normal(expected, np.sqrt(tau * expected))
+    maps = (Centring(2), Identity(400))
+    differences = Term(("a", "b"), maps, np.zeros((2, 400)), 25.0).answer(counts)
+    made, _ = believed([Term(("a", "b"), maps, draw.normal(differences, 5.0), 25.0)], columns, 10_000.0)
+    assert 25.0 / made[0].variance == pytest.approx(min(tau, MOST * 2.5), rel=0.25)
 
 
 def test_folding_keeps_cells_and_their_roots():
@@ -49,7 +84,13 @@ def test_a_weak_marginal_is_believed_less_than_a_strong_one():
     assert mean == pytest.approx((16 * factors[0] + 16 * factors[1] + 4 * COLUMN) / 36)
 
 
-def test_centred_answers_are_taken_as_they_are():
-    term = Term(("a", "b"), (Centring(2), Centring(2)), np.array([[3.0, -3.0], [-3.0, 3.0]]), 16.0)
-    made, _ = believed([term], {"a": np.full(2, 50.0), "b": np.full(2, 50.0)}, 100.0)
-    assert made[0].variance >= 16.0 / COLUMN
+def test_centred_answers_are_believed_for_what_they_are_worth():
+    """One number for a whole pair: large beside its noise it is believed, small it is not."""
+    columns = {"a": np.full(2, 50.0), "b": np.full(2, 50.0)}
+    factors = []
+    for far in (80.0, 3.0):
+        term = Term(("a", "b"), (Centring(2), Centring(2)), far * np.array([[1.0, -1.0], [-1.0, 1.0]]), 16.0)
+        made, _ = believed([term], columns, 100.0)
+        factors.append(16.0 / made[0].variance)
+    assert factors[0] == MOST * 1.0  # four counts of noise 4 are one row each
+    assert factors[1] < 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.measurements import Identity
+from understudy.measurements import Centring, Identity
 from understudy.models.calibration import Calibration
 from understudy.models.junction_tree import JunctionTree
 from understudy.models.stepwise import steps, stepwise
@@ -69,3 +69,31 @@ def test_a_triple_says_what_its_pairs_do_not():
     triple = noisy(parity, ("a", "b", "c"), 10.0, rng)
     assert np.abs(fitted(pairs) - parity).sum() > 0.5 * N
     assert np.abs(fitted([*pairs, triple]) - parity).sum() < 0.1 * N
+
+
+def test_differences_say_as_much_as_counts():
+    """Of two values, differences measured beside columns that are known lead to the model that counts lead to."""
+    sizes, total = {"a": 2, "b": 4}, 10_000.0
+    truth = np.array([[3000.0, 1000.0, 1500.0, 500.0], [500.0, 500.0, 1000.0, 2000.0]])
+    columns = {"a": truth.sum(axis=1), "b": truth.sum(axis=0)}
+    cliques = [("a",), ("b",), ("a", "b")]
+    base = {(name,): np.log(column / total) for name, column in columns.items()}
+    alone = [Term((name,), (Identity(column.size),), column, 1.0) for name, column in columns.items()]
+    found = []
+    for maps in ((Identity(2), Identity(4)), (Centring(2), Identity(4))):
+        whole = Term(("a", "b"), maps, np.zeros((2, 4)), 4.0)
+        asked = Term(("a", "b"), maps, whole.answer(truth), 4.0)
+        oracle = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
+        fit = stepwise(oracle, [*alone, asked], columns, total, base=base, warm={}, tolerance=1e-4)
+        found.append(total * oracle.run(fit.potentials)[0]["a", "b"])
+    assert np.abs(found[0] - truth).max() < 5
+    assert np.abs(found[1] - truth).max() < 5
+
+
+def test_a_pair_of_differences_may_be_part_of_the_forest():
+    columns = {"a": np.full(2, 5000.0), "b": np.full(4, 2500.0), "c": np.full(4, 2500.0)}
+    far = np.multiply.outer([1.0, -1.0], [800.0, -800.0, 400.0, -400.0])
+    differences = Term(("a", "b"), (Centring(2), Identity(4)), 2 * far, 100.0)
+    weak = Term(("b", "c"), (Identity(4), Identity(4)), np.full((4, 4), 625.0) + 5, 100.0)
+    first, *_ = steps([weak, differences], columns, N)
+    assert differences in first

@@ -7,7 +7,7 @@ import pytest
 from tests.models.build import listed, measured, schema_of
 
 from understudy.measurements import Centring, Identity, Partition
-from understudy.models.terms import NEAR, singles, terms_of
+from understudy.models.terms import NEAR, Term, singles, terms_of
 from understudy.models.variance import cell_variance
 
 
@@ -74,3 +74,13 @@ def test_a_centred_axis_leaves_nothing_to_sum() -> None:
 def test_exact_answers_keep_a_variance_that_floats_can_work_with() -> None:
     (term,) = terms_of(schema_of(2), listed(measured(("a",), [3, 4], scale=0)))
     assert term.variance == NEAR
+
+
+def test_answers_in_rows_are_what_is_left_of_the_cells_when_sums_are_taken_off() -> None:
+    counts = np.random.default_rng(6).normal(size=(2, 5, 3))
+    term = Term(("a", "b", "c"), (Centring(2), Identity(5), Centring(3)), np.zeros((2, 5, 3)), 9.0)
+    wanted = counts - counts.mean(axis=0, keepdims=True)
+    wanted = wanted - wanted.mean(axis=2, keepdims=True)
+    assert np.allclose(term.in_rows(term.answer(counts)), wanted)
+    plain = Term(("a",), (Identity(2),), np.zeros(2), 9.0)
+    assert np.array_equal(plain.in_rows(np.array([3.0, 4.0])), [3.0, 4.0])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from understudy.accounting import Cost, Currency, Law
-from understudy.measurements import Distance, Identity, Measurement, Measurements
+from understudy.measurements import Centring, Distance, Identity, Measurement, Measurements
 from understudy.models.variance import noise_variance
 from understudy.synthesizers.adaptive_choice import fitted, hidden
 
@@ -29,6 +30,15 @@ def test_a_triple_beyond_the_tree_gives_way_to_its_sums():
         assert np.array_equal(one.values, values.sum(axis=gone))
         told, added = noise_variance(one.law, one.scale), values.shape[gone] * noise_variance(pair.law, pair.scale)
         assert abs(told / added - 1) < 0.01
+
+
+def test_differences_tell_of_the_pairs_that_hold_their_column():
+    values = np.arange(24).reshape(2, 3, 4) * np.array([1, -1]).reshape(2, 1, 1)
+    triple = replace(measured(("a", "b", "c"), values), maps=(Centring(2), Identity(3), Identity(4)))
+    found = fitted(Measurements((triple,)), [])
+    assert [m.clique for m in found] == [("a", "b"), ("a", "c")]
+    assert found[0].maps == (Centring(2), Identity(3))
+    assert np.array_equal(found[0].values, values.sum(axis=2))
 
 
 def test_a_triple_of_the_tree_stays_as_it_is():

@@ -14,9 +14,9 @@ from itertools import combinations
 import numpy as np
 
 from understudy.errors import Refused
-from understudy.measurements import Clique, Measurements
+from understudy.measurements import Clique, Measurements, Partition
 from understudy.models.aimed import AimedModel, Array
-from understudy.models.interactions import strength
+from understudy.models.interactions import strengths
 from understudy.models.logspace import aligned
 from understudy.models.terms import Term, terms_of
 from understudy.models.tree import TreeModel
@@ -35,7 +35,7 @@ def aimed(tree: TreeModel, measurements: Measurements, held: Sequence[Clique] | 
         term
         for term in terms_of(tree.schema, measurements)
         if len(term.clique) > 1
-        and term.plain
+        and not any(isinstance(m, Partition) for m in term.maps)
         and (
             tree.beliefs.tree.home(term.clique) is None
             or (own is not None and len(term.clique) > 2 and frozenset(term.clique) not in own)
@@ -47,7 +47,9 @@ def aimed(tree: TreeModel, measurements: Measurements, held: Sequence[Clique] | 
     for order in sorted({len(term.clique) for term in beyond}):
         some = [term for term in beyond if len(term.clique) == order]
         expected = expected_counts(found, [term.clique for term in some])
-        new = {t.clique: _believed(found, t, expected[t.clique]) for t in some if t.clique in expected}
+        looks = [(t, _agreed(found, t.clique, expected[t.clique])) for t in some if t.clique in expected]
+        tau = strengths(looks)
+        new = {t.clique: _believed(found, t, around, tau[i] * around) for i, (t, around) in enumerate(looks)}
         found = AimedModel(tree, {**found.aims, **new})
     return found
 
@@ -74,13 +76,16 @@ def expected_counts(model: TreeModel | AimedModel, cliques: Sequence[Clique]) ->
     return found
 
 
-def _believed(model: AimedModel, term: Term, expected: Array) -> Array:
+def _agreed(model: AimedModel, clique: Clique, expected: Array) -> Array:
+    """What is expected of a pair, with the columns that are known better."""
+    return expected if len(clique) > 2 else _scaled(expected, clique, model.marginals([(name,) for name in clique]))
+
+
+def _believed(model: AimedModel, term: Term, expected: Array, spread: Array) -> Array:
     """A measured marginal, leaning to what is expected of it as far as it deserves, with the sums that are known better."""
+    away = term.in_rows(term.values - term.answer(expected))
+    moved = expected + away * spread / (spread + term.row_variance)
     sums = model.marginals(combinations(term.clique, min(len(term.clique) - 1, 2)))
-    if len(term.clique) < 3:
-        expected = _scaled(expected, term.clique, sums)
-    spread = strength(term.values, expected, term.variance) * expected
-    moved = expected + (term.values - expected) * spread / (spread + term.variance)
     return _scaled(np.maximum(moved, 0.0), term.clique, sums)
 
 

@@ -2,7 +2,12 @@
 
 Empirical Bayes (Efron, Morris 1973). Let a true count lie around its expectation e under independence with variance τ²·e, as counts do, and
 the noisy one around it with the noise's variance v. Then y − e has variance v + τ²e, and the τ² under which all of a marginal's cells are
-likeliest, were they normal, tells the strength of the interaction: 1 is chance, hundreds are common.
+likeliest, were they normal, tells the strength of the interaction: 1 is chance, hundreds are common. The same holds for differences of
+counts, whose variance is τ² times the sum of what both expect.
+
+Where noise hides all, the likeliest τ² of one marginal is large by chance often enough to hurt. Marginals of a table are alike: how
+strengths are spread among all of them (Laird, "Nonparametric maximum likelihood estimation of a mixing distribution", 1978) is what each
+is judged by, and its strength is the mean of those that it and the others leave likely.
 
 A fit with penalty N·KL(p ‖ product of columns) gives a count the prior variance e. So a marginal of strength τ² is to enter such a fit
 with the variance v/τ²: alone, it is then moved to e + (y − e)·τ²e/(τ²e + v), the best linear guess. A strong interaction is believed, one
@@ -35,25 +40,47 @@ STRENGTHS: Array = np.geomspace(LEAST, 1e5, 121)
 """Strengths that are tried."""
 
 
-def strength(noisy: Array, expected: Array, variance: float) -> float:
-    """The τ² of a noisy marginal around what independence expects, when its noise has this variance.
+EVEN = 0.05
+"""That all strengths are as likely as each other, which is known before any marginal was looked at, weighs as much as so many of them."""
+
+ROUNDS = 20
+"""Times the spread of strengths is told anew from what it makes of every marginal."""
+
+
+def strengths(looks: Sequence[tuple[Term, Array]]) -> Array:
+    """The τ² of every noisy marginal around what is expected of its cells.
 
     >>> expected = np.array([[400.0, 400.0], [100.0, 100.0]])
     >>> away = np.array([[40.0, -40.0], [-20.0, 20.0]])
-    >>> round(strength(expected + away, expected, 1.0), 1)
-    4.0
-    >>> strength(expected + away, expected, 10_000.0)
-    0.1
+    >>> from understudy.measurements import Identity
+    >>> def seen(variance): return Term(("a", "b"), (Identity(2), Identity(2)), expected + away, variance), expected
+    >>> bool(3 < strengths([seen(1.0)])[0] < 20)
+    True
     """
-    flat = np.maximum(expected.ravel(), 1e-9)
+    if not looks:
+        return np.zeros(0)
+    unlikely = np.stack([_unlikely(term, expected) for term, expected in looks])
+    likely = np.exp((unlikely.min(axis=1, keepdims=True) - unlikely) / 2)
+    even = np.full(STRENGTHS.size, 1 / STRENGTHS.size)
+    spread = even
+    for _ in range(ROUNDS):
+        spread = (_normal(likely * spread).sum(axis=0) + EVEN * even) / (len(looks) + EVEN)
+    return np.asarray(_normal(likely * spread) @ STRENGTHS)
+
+
+def _normal(rows: Array) -> Array:
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
+def _unlikely(term: Term, expected: Array) -> Array:
+    """How unlikely the answers are under each of STRENGTHS: minus twice the logarithm of their density, up to a constant."""
+    flat = np.maximum(term.square(expected).ravel(), 1e-9)
     kind = _kinds(flat)
-    many, sizes, squares = (
-        np.bincount(kind, of, minlength=FOLD) for of in (None, flat, ((noisy - expected) ** 2).ravel())
-    )
+    away = (term.values - term.answer(expected)) ** 2
+    many, sizes, squares = (np.bincount(kind, of, minlength=FOLD) for of in (None, flat, away.ravel()))
     there = many > 0
-    spread = variance + np.multiply.outer(STRENGTHS, sizes[there] / many[there])
-    unlikely = np.log(spread) @ many[there] + (squares[there] / spread).sum(axis=1)
-    return float(STRENGTHS[int(np.argmin(unlikely))])
+    both = term.variance + np.multiply.outer(STRENGTHS, sizes[there] / many[there])
+    return np.asarray(np.log(both) @ many[there] + (squares[there] / both).sum(axis=1))
 
 
 def folded(expected: Array) -> tuple[Array, Array]:
@@ -76,20 +103,20 @@ def believed(terms: Sequence[Term], columns: Mapping[str, Array], total: float) 
     looks = []
     for term in terms:
         expected = np.array(total)
-        for name in term.clique if _counts(term) and len(term.clique) > 1 else ():
+        for name in term.clique if len(term.clique) > 1 else ():
             expected = np.multiply.outer(expected, columns[name] / total)
-        looks.append((term, term.answer(expected) if expected.ndim else None))
+        looks.append((term, expected if expected.ndim else None))
     return leaned(looks)
 
 
 def leaned(looks: Sequence[tuple[Term, Array | None]]) -> tuple[list[Term], float]:
     """The same around any expected counts; a term without them is believed as a single column is."""
+    found = iter(strengths([(term, expected) for term, expected in looks if expected is not None]))
     made, weight, cells = [], 0.0, 0
     for term, expected in looks:
         factor = COLUMN
-        if expected is not None and _counts(term):
-            factor = strength(term.values, expected, term.variance)
-            factor = max(min(factor, MOST * math.sqrt(term.variance)), LEAST)
+        if expected is not None:
+            factor = max(min(float(next(found)), MOST * math.sqrt(term.row_variance)), LEAST)
         made.append(Term(term.clique, term.maps, term.values, term.variance / factor))
         weight, cells = weight + factor * term.values.size, cells + term.values.size
     return made, weight / max(cells, 1)
@@ -100,8 +127,3 @@ def _kinds(expected: Array) -> NDArray[np.int64]:
     order = np.log(expected)
     low, high = float(order.min()), float(order.max())
     return np.minimum(((order - low) * (FOLD / max(high - low, 1e-9))).astype(np.int64), FOLD - 1)
-
-
-def _counts(term: Term) -> bool:
-    """Whether the term holds counts, of cells or of bins, rather than centred ones."""
-    return term.row_variance == term.variance

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from understudy.measurements import Clique
+from understudy.measurements import Clique, Partition
 from understudy.models.calibration import Calibration
 from understudy.models.direct import branches
 from understudy.models.entropy import Fit, Oracle, fit, typical_noise
@@ -47,7 +47,7 @@ def stepwise(
     for step in later:
         shares, _ = oracle.run(found.potentials)
         kept = [Term(t.clique, t.maps, total * t.answer(shares[t.clique]), t.variance) for t in held]
-        new, mean = leaned([(t, total * t.answer(shares[t.clique])) for t in step])
+        new, mean = leaned([(t, total * shares[t.clique]) for t in step])
         held = [*kept, *new]
         start = {t.question: warm[t.question] for t in step if t.question in warm}
         more = fit(
@@ -82,13 +82,16 @@ def steps(terms: Sequence[Term], columns: Mapping[str, Array], total: float) -> 
     >>> [[t.clique for t in step] for step in steps(pairs, columns, 100.0)]
     [[('a', 'b'), ('b', 'c')], [('a', 'c')]]
     """
-    pairs = {term.clique: term for term in terms if len(term.clique) == 2 and term.plain}
+    pairs = {t.clique: t for t in terms if len(t.clique) == 2 and not any(isinstance(m, Partition) for m in t.maps)}
     apart: dict[Clique, float] = {}
     for pair, term in pairs.items():
         a, b = pair
         expected = np.multiply.outer(columns[a], columns[b]) / total
-        noise = np.minimum(np.sqrt(term.variance), expected)
-        apart[pair] = float(np.abs(np.maximum(term.values, 0) - expected).sum() - noise.sum())
+        noise = np.minimum(np.sqrt(term.row_variance), expected)
+        found = (
+            np.maximum(term.values, 0) if term.plain else expected + term.in_rows(term.values - term.answer(expected))
+        )
+        apart[pair] = float(np.abs(found - expected).sum() - noise.sum())
     forest = branches(sorted(pairs, key=lambda pair: -apart[pair]))
     simple = [t for t in terms if len(t.clique) < 2 or t.clique in forest]
     rest = [t for t in terms if len(t.clique) == 2 and t.clique not in forest]

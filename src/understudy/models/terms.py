@@ -49,6 +49,14 @@ class Term:
         """The variance in rows: centred answers are multiples of them."""
         return self.variance / prod(m.size for m in self.maps if isinstance(m, Centring)) ** 2
 
+    def in_rows(self, answers: Array) -> Array:
+        """Answers as rows: centred ones are multiples of them, and noise that no centred answer can have is taken off."""
+        scale = 1
+        for axis, m in enumerate(self.maps):
+            if isinstance(m, Centring):
+                answers, scale = answers - answers.mean(axis=axis, keepdims=True), scale * m.size
+        return answers / scale
+
     def answer(self, marginal: Array) -> Array:
         """What the marginal of the clique would answer."""
         return marginal if self._matrices is None else _along(self._matrices, marginal)

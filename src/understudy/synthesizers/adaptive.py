@@ -4,7 +4,8 @@
   2. How far is every pair of the workload from the model? A noisy L1 distance for each, all at once. Distance and expected counts say how
      far counts lie from the model, and so what a measurement with a given noise would gain (synthesizers/adaptive_gain.py). The best parts
      of the budget are those that gain most in all; a pair also tells of its columns, a triple of its pairs. Where pairs differ and noise
-     hides how, at a very small ε, columns are counted once more and the distances are asked again, better.
+     hides how, at a very small ε, columns are counted once more and the distances are asked again, better. Of a column with two values the
+     difference is measured, which costs half (synthesizers/contrasts.py).
   3. Of these pairs, those that form a forest, the strongest, are measured with their parts, and the model is fitted again: it now explains
      much of what other pairs have in common.
   4. Distances and gains anew, against the better model, and distances of triples where their noise leaves something to see. The pairs that
@@ -26,7 +27,7 @@ the account is exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
@@ -68,6 +69,7 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
+from understudy.synthesizers.contrasts import Maps, contrasts
 from understudy.synthesizers.levels import cells, coarse_maps, coarser, through
 from understudy.synthesizers.mst import spanning
 from understudy.synthesizers.sizes import Growth, column_sizes, rounded, spelled
@@ -197,7 +199,7 @@ class _Run:
     kept_back: Fraction = Fraction(0)
     later: list[Clique] = field(default_factory=list)
     gaps: dict[Clique, Gap] = field(default_factory=dict)
-    maps: dict[Clique, tuple[AxisMap, ...]] = field(default_factory=dict)
+    maps: dict[Clique, Maps] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
@@ -274,7 +276,8 @@ class _Run:
             gap.distance.clique: gap for gap in gaps_of(distances, expected)
         }  # a later look replaces an earlier one
         self.progress("selecting", float(1 - self.curator.left))
-        fine = Prospects.of(expected, beyond(settled(distances), self._off), self.weights, *self._noise())
+        far = beyond(settled(distances), self._off)
+        fine = Prospects.of(expected, far, self.weights, *self._noise(), self._contrasts(expected))
         return self._coarser(fine, cliques)
 
     @property
@@ -300,7 +303,7 @@ class _Run:
         }
         share = min(self.how.selection, self.curator.left / 4)
         distances = self.curator.errors(expected, share=share, maps={r: self.maps[r] for r in expected})
-        coarse = Prospects.of(expected, settled(distances), self.weights, *self._noise())
+        coarse = Prospects.of(expected, settled(distances), self.weights, *self._noise(), {})
         part = int(np.searchsorted(PARTS, 1 / len(cliques)))
         chosen = coarser(fine.curves, coarse.curves, part)
         self.maps = {r: self.maps[r] for r in chosen}
@@ -323,13 +326,17 @@ class _Run:
         else:
             expected = {r: _product([single[name] for name in r], total) for r in some}
             far = {r: MEAN * math.sqrt(CHANCE) * float(np.sqrt(table).sum()) for r, table in expected.items()}
-        return Prospects.of(expected, far, self.weights, *self._noise())
+        return Prospects.of(expected, far, self.weights, *self._noise(), self._contrasts(expected))
+
+    def _contrasts(self, cliques: Iterable[Clique]) -> dict[Clique, Maps]:
+        return contrasts(self.curator.schema, cliques, self.curator.neighbours, self.curator.currency)
 
     def _measure(self, parts: Mapping[Clique, float], share: Fraction) -> None:
         """Measure these, and fit the model again if anything is left to be asked."""
-        maps = [self.maps.get(r) or tuple(Identity(n) for n in self.curator.schema.sizes(r)) for r in parts]
+        looks = self._contrasts(parts) | self.maps
+        maps = [looks.get(r) or tuple(Identity(n) for n in self.curator.schema.sizes(r)) for r in parts]
         self.found += self.curator.measure(
-            list(parts), share=share, weights=rounded(list(parts.values())), maps=maps if self.maps else None
+            list(parts), share=share, weights=rounded(list(parts.values())), maps=maps if looks else None
         )
         self.held = list(dict.fromkeys([*self.held, *(r for r in parts if len(r) > 1)]))
         self.progress("measuring", float(1 - self.curator.left))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -23,6 +23,7 @@ from understudy.models.residuals import Residuals
 from understudy.models.variance import noise_variance
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive_gain import MEAN, Array, best_parts, gain_curve
+from understudy.synthesizers.contrasts import Maps, contrasted, saving
 from understudy.synthesizers.sizes import Growth, column_sizes
 
 LEAST = 1e-4
@@ -44,13 +45,17 @@ FORECASTS = 300
 
 @dataclass(frozen=True, eq=False)
 class Prospects:
-    """What measuring each marginal would gain, by its part of a budget; what it weighs, and how far it is off now."""
+    """What measuring each marginal would gain, by its part of a budget; what it weighs, and how far it is off now.
+
+    A marginal with `fixed` columns tells of those smaller ones alone that hold them all (synthesizers/contrasts.py).
+    """
 
     curves: Mapping[Clique, Array]
     weights: Mapping[Clique, float]
     far: Mapping[Clique, float]
     cells: Mapping[Clique, int]
     power: float
+    fixed: Mapping[Clique, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -60,16 +65,26 @@ class Prospects:
         weights: Mapping[Clique, float],
         noise: float,
         power: float,
+        maps: Mapping[Clique, Maps],
     ) -> Prospects:
-        """From what the model expects and how far that is off; `noise` is the deviation that the whole budget would buy."""
-        curves = {r: gain_curve(expected[r], far[r], noise, power) for r in expected}
+        """From what the model expects and how far that is off; `noise` is the deviation that the whole budget would buy.
+
+        Those with `maps` would be measured by contrasts.
+        """
+        curves = {r: gain_curve(expected[r], far[r], noise * saving(maps.get(r, ())), power) for r in expected}
         cells = {r: table.size for r, table in expected.items()}
-        return cls(curves, {r: weights[r] for r in curves}, {r: far[r] for r in curves}, cells, power)
+        fixed = {r: contrasted(r, maps[r]) if r in maps else frozenset() for r in curves}
+        return cls(curves, {r: weights[r] for r in curves}, {r: far[r] for r in curves}, cells, power, fixed)
 
     def __or__(self, other: Prospects) -> Prospects:
-        both = zip((self.curves, self.weights, self.far), (other.curves, other.weights, other.far), strict=True)
-        curves, weights, far = ({**mine, **theirs} for mine, theirs in both)
-        return Prospects(curves, weights, far, {**self.cells, **other.cells}, self.power)  # type: ignore[arg-type]
+        return Prospects(
+            {**self.curves, **other.curves},
+            {**self.weights, **other.weights},
+            {**self.far, **other.far},
+            {**self.cells, **other.cells},
+            self.power,
+            {**self.fixed, **other.fixed},
+        )
 
     def only(self, cliques: Sequence[Clique]) -> Prospects:
         """Those of these marginals."""
@@ -87,7 +102,7 @@ class Prospects:
             for r, i in place.items()
             for order in range(1, len(r))
             for inner in combinations(r, order)
-            if inner in place
+            if inner in place and self.fixed.get(r, frozenset()) <= set(inner)
         ]
         parts, gains = best_parts([self.curves[r] for r in names], [self.weights[r] for r in names], links)
         return {
@@ -136,8 +151,9 @@ def fitted(measurements: Measurements, held: Sequence[Clique]) -> Measurements:
     """
     sets = {frozenset(clique) for clique in held}
     kept = [m for m in measurements if len(m.clique) < 3 or frozenset(m.clique) in sets]
-    outside = [m for m in measurements if len(m.clique) > 2 and frozenset(m.clique) not in sets and m.plain]
-    return replace(measurements, items=(*kept, *(_summed(m, p) for m in outside for p in combinations(m.clique, 2))))
+    outside = [m for m in measurements if len(m.clique) > 2 and frozenset(m.clique) not in sets]
+    sums = [(m, p) for m in outside for p in combinations(m.clique, 2) if contrasted(m.clique, m.maps) <= set(p)]
+    return replace(measurements, items=(*kept, *(_summed(m, p) for m, p in sums)))
 
 
 def _summed(whole: Measurement, pair: Clique) -> Measurement:
