@@ -220,8 +220,8 @@ def test_a_run_goes_on_through_a_reload_and_its_report_opens(page: Page, place: 
 def test_a_run_can_be_stopped_and_what_it_reserved_stays_spent(page: Page, place: Place) -> None:
     rng = np.random.default_rng(0)
     wide = place.folder / "wide.csv"
-    names = [f"c{i}" for i in range(30)]
-    rows = rng.integers(0, 6, (1000, 30))
+    names = [f"c{i}" for i in range(50)]
+    rows = rng.integers(0, 6, (1000, 50))
     wide.write_text("\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)]) + "\n")
     plan_of(page, place, "wide.csv", "aim")
     page.click("#run")
@@ -233,9 +233,9 @@ def test_a_run_can_be_stopped_and_what_it_reserved_stays_spent(page: Page, place
     expect(page.locator("#account")).to_contain_text("spent ε = 1")
     left = [p.name for p in (place.folder / "wide.csv.runs").rglob("*") if p.is_file()]
     assert left == [], "nothing is left half-written"
-    # Thirty columns can be searched.
+    # Fifty columns can be searched.
     page.goto(f"{place.url}/t/wide.csv")
-    page.fill("#find", "c29")
+    page.fill("#find", "c49")
     expect(page.locator("#columns tbody tr:visible")).to_have_count(1)
 
 
