@@ -48,7 +48,7 @@ ELSEWHERE = {"random", "stability"}
 EVERY = {name: make(name) for name in SYNTHESIZERS if name not in ELSEWHERE}
 SELECTS = [name for name in SHORT if name not in {"independent", "histogram", "gaussian", "residual"}]
 TIGHT = 0.6
-EFFORT = {"independent": 2}
+EFFORT = {"independent": 2, "adaptive": 2}
 """Two or three cells in a question tell little of their noise each: asked twice as often, so that no chance leaves the audit blind."""
 
 
