@@ -135,8 +135,8 @@ def check_impossible(synthesizer: Synthesizer, open_curator: OpenCurator) -> Non
 
 
 def check_many_columns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
-    """Sixty columns: a model, or a refusal before anything is spent; never an exhausted memory."""
-    names = [f"q{i}" for i in range(60)]
+    """Forty columns: a model, or a refusal before anything is spent; never an exhausted memory."""
+    names = [f"q{i}" for i in range(40)]
     schema = Schema(columns=tuple(Integer(name=name, min=0, max=i % 7 + 1) for i, name in enumerate(names)))
     draw = np.random.default_rng(5)
     rows: Rows = {name: draw.integers(0, i % 7 + 2, 200).tolist() for i, name in enumerate(names)}
