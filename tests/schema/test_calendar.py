@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import SchemaError
-from understudy.schema import Date, Datetime, Integer, Time, codec_of, dump_schema, parse_schema
+from understudy.schema import Date, Datetime, Integer, Time, calendar, codec_of, dump_schema, parse_schema
 from understudy.schema.calendar import UNITS, calendar_bins, on_weekdays, snapped, steps_per_day, weekday_counts
 
 DAYS = Date(name="day", min=date(1999, 11, 20), max=date(2003, 2, 5))
@@ -198,3 +198,19 @@ def test_weekdays_in_a_zone_are_learned_or_declared():
     page = "columns: {t: {type: datetime, zone: Europe/Zurich, bounds: learn, resolution: 1h, weekdays: learn}}"
     assert parse_schema(page)["t"].weekdays is None
     assert parse_schema(page.replace("learn}}", "[1, 1, 1, 1, 1, 0, 0]}}"))["t"].weekdays[-1] == 0
+
+
+def test_units_that_bins_cannot_be_are_not_listed(monkeypatch):
+    """A step of seven seconds divides no day, and 260 years have two million hours."""
+    moments = Datetime(
+        name="seen",
+        min=datetime(1815, 4, 15),
+        max=datetime(2075, 8, 2),
+        resolution=timedelta(seconds=7),
+        nullable=False,
+    )
+    edges = (moments.low, moments.low + 100_000_000, moments.low + 500_000_000, moments.high + 1)
+    listed = []
+    monkeypatch.setattr(calendar, "calendar_bins", lambda _, unit: listed.append(unit))
+    assert calendar.unit_of_bins(moments, edges) is None
+    assert listed == []

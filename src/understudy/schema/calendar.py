@@ -213,7 +213,8 @@ def unit_of_bins(column: Lattice, edges: Sequence[int]) -> str | None:
             break
         if isinstance(column, Date) and unit == "hour":
             continue
-        per_day = steps_per_day(column) or 0
+        # A step need not divide a day; lines of a unit that cannot be theirs may be millions.
+        per_day = _DAY / column.resolution if isinstance(column, Datetime) else 1.0 if isinstance(column, Date) else 0.0
         if per_day and not 0.4 * _LENGTHS[unit] <= widest / per_day <= 1.1 * _LENGTHS[unit] + 1:
             continue
         try:
