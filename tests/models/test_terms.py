@@ -44,17 +44,20 @@ def test_different_maps_stay_different_questions() -> None:
     assert len(terms_of(schema, looks)) == 3
 
 
-def test_a_map_and_its_transpose_are_those_of_the_matrices() -> None:
+@pytest.mark.parametrize(
+    "maps", [(Partition((0, 1, 0)), Centring(2)), (Centring(4), Identity(3)), (Centring(3), Centring(5))]
+)
+def test_a_map_and_its_transpose_are_those_of_the_matrices(maps) -> None:
     rng = np.random.default_rng(1)
-    schema = schema_of(3, 2)
-    maps = (Partition((0, 1, 0)), Centring(2))
-    (term,) = terms_of(schema, listed(measured(("a", "b"), [[1, 2], [3, 4]], maps=maps)))
+    shape, out = [m.size for m in maps], [m.out for m in maps]
+    (term,) = terms_of(schema_of(*shape), listed(measured(("a", "b"), np.ones(out), maps=maps)))
     dense = np.kron(maps[0].matrix(), maps[1].matrix()).astype(float)
-    table, weights = rng.normal(size=(3, 2)), rng.normal(size=(2, 2))
+    table, weights = rng.normal(size=shape), rng.normal(size=out)
     assert np.allclose(term.answer(table).ravel(), dense @ table.ravel())
     assert np.allclose(term.potential(weights).ravel(), dense.T @ weights.ravel())
     assert np.allclose(term.square(table).ravel(), dense**2 @ table.ravel())
-    assert term.row_variance == pytest.approx(term.variance / 4)
+    centred = [m.size for m in maps if isinstance(m, Centring)]
+    assert term.row_variance == pytest.approx(term.variance / np.prod(centred) ** 2)
 
 
 def test_single_columns_are_sums_with_the_noise_of_all_summed_cells() -> None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurements
+from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurements, Partition
 from understudy.models.variance import cell_variance
 from understudy.schema import Schema
 
@@ -42,7 +41,7 @@ class Term:
     @property
     def plain(self) -> bool:
         """Whether every cell was asked for on its own."""
-        return self._matrices is None
+        return all(isinstance(m, Identity) for m in self.maps)
 
     @property
     def row_variance(self) -> float:
@@ -59,21 +58,33 @@ class Term:
 
     def answer(self, marginal: Array) -> Array:
         """What the marginal of the clique would answer."""
-        return marginal if self._matrices is None else _along(self._matrices, marginal)
+        result = marginal
+        for axis, m in enumerate(self.maps):
+            if isinstance(m, Centring):
+                result = m.size * result - result.sum(axis=axis, keepdims=True)
+            elif isinstance(m, Partition):
+                result = _along(m.matrix(), result, axis)
+        return result
 
     def potential(self, weights: Array) -> Array:
         """Weights of the answers as a potential over the cells of the clique: the transposed map."""
-        return weights if self._matrices is None else _along([m.T for m in self._matrices], weights)
+        result = weights
+        for axis, m in enumerate(self.maps):
+            if isinstance(m, Centring):  # its own transpose
+                result = m.size * result - result.sum(axis=axis, keepdims=True)
+            elif isinstance(m, Partition):
+                result = _along(m.matrix().T, result, axis)
+        return result
 
     def square(self, marginal: Array) -> Array:
         """What the squares of the map's entries would answer: with it the variance of each answer of one random row."""
-        return marginal if self._matrices is None else _along([m * m for m in self._matrices], marginal)
-
-    @cached_property
-    def _matrices(self) -> list[Array] | None:
-        if all(isinstance(m, Identity) for m in self.maps):
-            return None
-        return [m.matrix().astype(np.float64) for m in self.maps]
+        result = marginal
+        for axis, m in enumerate(self.maps):
+            if isinstance(m, Centring):  # (n − 1)² for a cell itself, 1 for every other
+                result = (m.size - 2) * m.size * result + result.sum(axis=axis, keepdims=True)
+            elif isinstance(m, Partition):
+                result = _along(m.matrix(), result, axis)
+        return result
 
 
 def terms_of(schema: Schema, measurements: Measurements) -> tuple[Term, ...]:
@@ -118,9 +129,6 @@ def singles(term: Term) -> Iterator[Term]:
             yield Term((name,), (axis,), np.asarray(term.values.sum(axis=others)), term.variance * cells)
 
 
-def _along(matrices: list[Array], values: Array) -> Array:
-    """One matrix along each axis."""
-    result = values
-    for axis, matrix in enumerate(matrices):
-        result = np.moveaxis(np.tensordot(matrix, result, axes=(1, axis)), 0, axis)
-    return np.asarray(result, np.float64)
+def _along(matrix: NDArray[np.int64], values: Array, axis: int) -> Array:
+    """A matrix along one axis."""
+    return np.asarray(np.moveaxis(np.tensordot(matrix.astype(np.float64), values, axes=(1, axis)), 0, axis))
