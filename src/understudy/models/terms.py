@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -63,7 +64,7 @@ class Term:
             if isinstance(m, Centring):
                 result = m.size * result - result.sum(axis=axis, keepdims=True)
             elif isinstance(m, Partition):
-                result = _along(m.matrix(), result, axis)
+                result = _along(self._bins[axis], result, axis)
         return result
 
     def potential(self, weights: Array) -> Array:
@@ -73,7 +74,7 @@ class Term:
             if isinstance(m, Centring):  # its own transpose
                 result = m.size * result - result.sum(axis=axis, keepdims=True)
             elif isinstance(m, Partition):
-                result = _along(m.matrix().T, result, axis)
+                result = _along(self._bins[axis].T, result, axis)
         return result
 
     def square(self, marginal: Array) -> Array:
@@ -83,8 +84,13 @@ class Term:
             if isinstance(m, Centring):  # (n − 1)² for a cell itself, 1 for every other
                 result = (m.size - 2) * m.size * result + result.sum(axis=axis, keepdims=True)
             elif isinstance(m, Partition):
-                result = _along(m.matrix(), result, axis)
+                result = _along(self._bins[axis], result, axis)
         return result
+
+    @cached_property
+    def _bins(self) -> dict[int, Array]:
+        """The matrices of axes in coarser bins: a fit goes through them in every pass, and a column may have very many codes."""
+        return {axis: m.matrix().astype(np.float64) for axis, m in enumerate(self.maps) if isinstance(m, Partition)}
 
 
 def terms_of(schema: Schema, measurements: Measurements) -> tuple[Term, ...]:
@@ -129,6 +135,6 @@ def singles(term: Term) -> Iterator[Term]:
             yield Term((name,), (axis,), np.asarray(term.values.sum(axis=others)), term.variance * cells)
 
 
-def _along(matrix: NDArray[np.int64], values: Array, axis: int) -> Array:
+def _along(matrix: Array, values: Array, axis: int) -> Array:
     """A matrix along one axis."""
-    return np.asarray(np.moveaxis(np.tensordot(matrix.astype(np.float64), values, axes=(1, axis)), 0, axis))
+    return np.asarray(np.moveaxis(np.tensordot(matrix, values, axes=(1, axis)), 0, axis))
