@@ -18,6 +18,7 @@ from understudy.measurements import Measurements
 from understudy.models import ProductModel
 from understudy.models.confidence import gap_bound, supported_bound
 from understudy.releases import Release, Verdict
+from understudy.releases.bounds import measured_bound
 from understudy.schema import Categorical, Integer, Schema
 
 SCHEMA = Schema(
@@ -87,7 +88,7 @@ def test_of_two_bounds_the_smaller_one_is_taken_and_both_are_asked_to_hold_more_
         table = card.table(clique)
         turned = table.transpose([clique.index(name) for name in gap.distance.clique])
         least = min(
-            supported_bound(card.pooled, clique, table, confidence=0.975).rows,
+            measured_bound(card.pooled, clique, table, confidence=0.975).rows,
             gap_bound(gap, turned, confidence=0.975).rows,
         )
         found = card.bound(clique)
@@ -96,6 +97,16 @@ def test_of_two_bounds_the_smaller_one_is_taken_and_both_are_asked_to_hold_more_
         assert found.rows == pytest.approx(least + 2 * np.minimum(table, 1.0).sum())
         checked += 1
     assert checked, "this budget measures a pair of which a distance was bought"
+
+
+def test_noise_with_heavier_tails_than_gaussian_has_the_bound_with_room_for_them(people: pl.DataFrame, tmp_path: Path):
+    pure = us.synthesize(people, SCHEMA, epsilon=1, delta=0, synthesizer="independent", ledger=tmp_path / "l")
+    table = pure.card.table(("town",))
+    found = pure.card.bound(("town",))
+    assert found is not None
+    wide = supported_bound(pure.card.pooled, ("town",), table).rows
+    assert wide > measured_bound(pure.card.pooled, ("town",), table).rows
+    assert found.rows == pytest.approx(wide + 2 * np.minimum(table, 1.0).sum())
 
 
 def test_the_bounds_hold_for_rows_too_where_noise_is_next_to_nothing(people: pl.DataFrame, tmp_path: Path):

@@ -2,7 +2,8 @@
 
 For each marginal: was everything about it measured (supported), how noisy are its cells, and a bound on the share of rows that the release
 puts in the wrong cell (the total variation distance), which holds 95 times in 100 for any one marginal. The mathematics is in
-models/confidence.py. A marginal about which nothing was bought has no bound, and the card says so rather than guess.
+releases/bounds.py and, for distances and for noise that is not Gaussian, in models/confidence.py. A marginal about which nothing was
+bought has no bound, and the card says so rather than guess.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.accounting.law import Law
 from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.confidence import CONFIDENCE, Bound, gap_bound, supported_bound
 from understudy.models.residuals import Residuals
+from understudy.releases.bounds import measured_bound
 
 if TYPE_CHECKING:
     from understudy.releases.release import Release
@@ -108,6 +111,11 @@ class Card:
         """The estimated number of rows that errors are shares of."""
         return max(self.pooled.total, 1.0)
 
+    @cached_property
+    def gaussian(self) -> bool:
+        """Whether all noise is; the heavier tails of another law need a bound with room for them."""
+        return all(m.law is not Law.DISCRETE_LAPLACE for m in self.release.measurements)
+
     def of(self, clique: Sequence[str]) -> Entry:
         """What can be said of the marginal over these columns."""
         names = tuple(clique)
@@ -139,7 +147,8 @@ class Card:
             return None
         table = self.table(clique)
         sure = (1 + CONFIDENCE) / 2 if supported and gap is not None else CONFIDENCE
-        found = [supported_bound(self.pooled, clique, table, confidence=sure)] if supported else []
+        measured = measured_bound if self.gaussian else supported_bound
+        found = [measured(self.pooled, clique, table, confidence=sure)] if supported else []
         if gap is not None:
             turned = table.transpose([clique.index(name) for name in gap.distance.clique])
             found.append(gap_bound(gap, turned, confidence=sure))
