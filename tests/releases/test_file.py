@@ -42,6 +42,14 @@ def test_a_release_comes_back_whole(schema, model, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "a.understudy"]
 
 
+def test_a_reader_takes_an_array_for_every_pair_of_two_hundred_columns():
+    members = hostile.unzip(to_bytes(release()))
+    name = next(n for n in members if n.startswith("arrays/"))
+    pairs = {f"arrays/{i:05d}.npy": members[name] for i in range(70_000, 90_100)}
+    with pytest.raises(ReleaseError, match=r"release\.json does not name"):
+        from_bytes(hostile.rezip(members | pairs, zipfile.ZIP_STORED))
+
+
 def test_the_same_seed_gives_the_same_rows_on_another_machine():
     original = release(EVERY_TYPE, "product")
     back = from_bytes(to_bytes(original))

@@ -103,6 +103,9 @@ class Gap:
 MOST_GAP_CELLS = 4_000_000
 """Cells of all estimates that a run keeps beside its distances: about 30 MB before packing."""
 
+MOST_GAPS = 30_000
+"""Estimates that a run keeps: each is a member of a release file, which holds at most 65,535."""
+
 
 def gaps_of(distances: Mapping[Clique, Distance], estimates: Mapping[Clique, NDArray[np.float64]]) -> tuple[Gap, ...]:
     """Paid distances with the estimates they were measured from, small marginals first, as many as a release should carry.
@@ -113,7 +116,7 @@ def gaps_of(distances: Mapping[Clique, Distance], estimates: Mapping[Clique, NDA
     kept, cells = [], 0
     for clique in sorted(distances, key=lambda c: estimates[c].size):
         cells += estimates[clique].size
-        if cells > MOST_GAP_CELLS:
+        if cells > MOST_GAP_CELLS or len(kept) == MOST_GAPS:
             break
         kept.append(Gap.of(distances[clique], estimates[clique]))
     return tuple(kept)

@@ -26,7 +26,8 @@ from understudy.releases.fields import parse
 from understudy.releases.release import Release
 
 DOCUMENT = "release.json"
-MEMBERS_LIMIT = 20_000
+MEMBERS_LIMIT = 65_535
+"""As many as a zip archive counts. A run on 200 columns keeps an estimate for each of 19,900 pairs."""
 DOCUMENT_LIMIT = 32 << 20
 BYTES_LIMIT = 2 << 30
 RATIO_LIMIT = 64
