@@ -113,7 +113,8 @@ def gaps_of(distances: Mapping[Clique, Distance], estimates: Mapping[Clique, NDA
     >>> gaps_of({}, {})
     ()
     """
-    kept, cells = [], 0
+    kept: list[Gap] = []
+    cells = 0
     for clique in sorted(distances, key=lambda c: estimates[c].size):
         cells += estimates[clique].size
         if cells > MOST_GAP_CELLS or len(kept) == MOST_GAPS:

@@ -6,13 +6,14 @@
 Where everything about the question's columns was measured, the estimate is the unbiased least-squares one and its interval comes from the
 exact variance of that very sum. Elsewhere it is the model's, and the interval is as wide as the card's bound on that marginal, or as wide
 as the table where there is none. A bin that the question cuts in two counts by half, and the interval reaches from none of it to all of it.
+So does the interval of a question that reaches beyond what was learned of a column (releases/reach.py).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,8 @@ from understudy.errors import Refused, SchemaError
 from understudy.measurements import Clique
 from understudy.models.confidence import CONFIDENCE, deviation_of
 from understudy.releases.questions import spelled
-from understudy.schema import Schema, parse_predicate
+from understudy.releases.reach import reaching
+from understudy.schema import Column, Schema, parse_predicate
 from understudy.schema.predicate import And, Comparison, IfThen, Literal, Name, Not, Or, Predicate
 from understudy.schema.scale import check
 from understudy.schema.truth import possibly, surely
@@ -60,13 +62,13 @@ class Answer:
 def answer(card: Card, question: str) -> Answer:
     """Answer one question from a release's card; see `Release.answer`."""
     schema = card.release.schema
-    form = _FORM.fullmatch(question)
+    form = _FORM.fullmatch(question) if isinstance(question, str) else None
     if form is None:
         raise Refused("A question reads `count where …` or `share where …`, for example: count where age > 60")
     share = form[1].lower() == "share"
     if form[2] is None:
         clique: Clique = ()
-        sure = possible = np.ones(())
+        sure = possible = least = most = np.ones(())
     else:
         predicate = _understood(form[2], schema)
         clique = tuple(name for name in schema if name in predicate.columns)
@@ -77,6 +79,9 @@ def answer(card: Card, question: str) -> Answer:
             )
         sure = surely(predicate, schema.codecs, clique).astype(np.float64)
         possible = possibly(predicate, schema.codecs, clique).astype(np.float64)
+        opened, wider = reaching(predicate, {name: schema.codecs[name] for name in clique})
+        least = np.minimum(sure, surely(opened, wider, clique))
+        most = np.maximum(possible, possibly(opened, wider, clique))
     middle = (sure + possible) / 2
     rows, width = card.rows, float(ndtri((1 + CONFIDENCE) / 2))
     # Of a share the total's own noise cancels in part: the share p of a table is what its weights less p leave.
@@ -84,12 +89,16 @@ def answer(card: Card, question: str) -> Answer:
     part = float((middle * table).sum()) / rows if share else 0.0
     spread = deviation_of(card.pooled, clique, middle - part)
     if math.isfinite(spread):
-        ends = [float((w * table).sum()) for w in (sure, middle, possible)]
-        low, high = ends[0] - width * spread, ends[2] + width * spread
+        ends = [float((w * table).sum()) for w in (least, middle, most)]
+        below, above = (
+            spread if np.array_equal(w, inner) else deviation_of(card.pooled, clique, w - part)
+            for w, inner in ((least, sure), (most, possible))
+        )
+        low, high = ends[0] - width * below, ends[2] + width * above
         middle_rows, supported = ends[1], True
     else:
         released = card.table(clique)
-        ends = [float((w * released).sum()) for w in (sure, middle, possible)]
+        ends = [float((w * released).sum()) for w in (least, middle, most)]
         bound = card.bound(clique)
         # Rows that are wrongly in, or wrongly out, are at most half of all that are in a wrong cell, and what the total is off by.
         off = width * math.sqrt(card.pooled.total_variance)
@@ -109,7 +118,8 @@ def _understood(text: str, schema: Schema) -> Predicate:
     for said in (text, spelled(text, schema)):
         try:
             predicate = _labelled(parse_predicate(said), schema)
-            check(predicate, {name: schema[name] for name in schema})
+            # What was learned is settled by now, so a constant that is none of a column's kind is a mistake.
+            check(predicate, {name: _settled(schema[name]) for name in schema})
         except SchemaError as error:
             errors.append(str(error))
         else:
@@ -117,6 +127,10 @@ def _understood(text: str, schema: Schema) -> Predicate:
     # Places in a question are told in the words it was asked in.
     first, second = errors
     raise Refused(f"The question cannot be read: {first if 'character' in second else second}")
+
+
+def _settled(column: Column) -> Column:
+    return replace(column, learned=tuple(part for part in column.learned if part != "type"))
 
 
 def _labelled(predicate: Predicate, schema: Schema) -> Predicate:

@@ -14,11 +14,11 @@ from understudy.schema import Boolean, Schema
 
 _WORD = re.compile(
     r"""\s+|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]+`
-    |\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?![\w-])
+    |\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?![\w-])|\d\d?:\d\d(?::\d\d)?(?![\w:])
     |[<>=!]+|&&|\|\||[^\W\d]\w*|(?<![\w)'"])[+-]?\d[\w.]*(?:(?<=[eE])[+-]\d+)?(?:/\d+)?|.""",
     re.VERBOSE | re.DOTALL,
 )
-_DAY = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
+_CLOCK = re.compile(r"\d{4}-\d\d-\d\d.*|\d\d?:\d\d.*", re.DOTALL)
 _SAME = {"≥": ">=", "≤": "<=", "≠": "!=", "=>": ">=", "=<": "<=", "&&": "and", "||": "or"}
 _ORDER = frozenset({"<", "<=", ">", ">="})
 _TESTS = frozenset({*_ORDER, "=", "==", "!=", "<>", "in", "is", "not", "between", "+", "-", "*"})
@@ -46,7 +46,7 @@ def spelled(text: str, schema: Schema) -> str:
 
 
 def _same(word: str) -> str:
-    if _DAY.fullmatch(word):
+    if _CLOCK.fullmatch(word):
         return f"'{word}'"
     if word.startswith("`"):
         return _named(word[1:-1])
