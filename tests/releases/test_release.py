@@ -101,6 +101,13 @@ def test_given_values_follow_the_conditional_distribution():
     assert frame["b"].tolist() == ["y"] * 80
 
 
+def test_as_many_rows_as_have_the_given_number_not_all_of_its_bin():
+    schema = Schema(columns=(Integer(name="age", min=0, max=99, bins=(0, 50, 100), nullable=False),))
+    model = ProductModel(schema, 1000.0, {"age": np.array([0.5, 0.5])})
+    even = Release(guarantee=Guarantee.without_data(), schema=schema, model=model)
+    assert len(even.sample(given={"age": 37}, kind="pandas")) == 10
+
+
 def test_a_given_number_stays_itself_though_its_bin_is_wide():
     frame = release().sample(30, given={"age": 37}, seed=1)
     assert frame["age"].tolist() == [37] * 30

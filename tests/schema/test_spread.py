@@ -21,6 +21,21 @@ def test_the_density_is_never_negative_and_keeps_the_mass(pieces):
     assert (spread.left + spread.right <= 3 + 1e-9).all()  # what is left for the middle is never negative
 
 
+@given(st.lists(st.tuples(st.integers(1, 20), st.floats(0, 1000)), min_size=2, max_size=8))
+def test_the_shares_of_a_bin_add_up(pieces):
+    edges = np.concatenate([[0], np.cumsum([w for w, _ in pieces])])
+    spread = Spread.of(edges, np.array([m for _, m in pieces]), np.array([0, 1, len(pieces)]))
+    for bin_, (low, high) in enumerate([(0, edges[1]), (edges[1], edges[-1])]):
+        assert sum(spread.share(bin_, index) for index in range(low, high)) == pytest.approx(1)
+
+
+def test_shares_are_how_often_a_value_is_drawn():
+    spread = Spread.of(np.array([0, 5, 9, 10]), np.array([8.0, 2.0, 1.0]), np.array([0, 2, 3]))
+    drawn = np.bincount(spread.draw(np.zeros(200_000, np.int64), np.random.default_rng(1)), minlength=9) / 200_000
+    shares = [spread.share(0, index) for index in range(9)]
+    assert np.abs(drawn - shares).max() < 0.006  # five deviations of the largest
+
+
 def test_the_density_is_continuous_from_bin_to_bin():
     heights, widths = np.array([4.0, 3.0, 2.5, 1.0]), np.array([10.0, 20.0, 5.0, 30.0])
     left, right = _heights(heights, widths)

@@ -213,20 +213,24 @@ class Release:
         if not isinstance(model, Conditional):
             raise Refused("This release's model cannot fix columns to values. Sample without `given` and select rows.")
         fixed, pins = _places(self.schema, given)
-        count = self._expected(fixed) if rows is None else int(rows)
+        count = self._expected(fixed, pins) if rows is None else int(rows)
         partial = (
             {name: np.full(size, code, self.schema.codecs[name].dtype) for name, code in fixed.items()}
             for size in _sizes(count, most)
         )
         return (model.complete(one, rng) for one in partial), pins, count
 
-    def _expected(self, fixed: Mapping[str, int]) -> int:
-        """How many rows the model estimates to have these codes."""
+    def _expected(self, fixed: Mapping[str, int], pins: Mapping[str, int]) -> int:
+        """How many rows the model estimates to have these codes, and these points of bins that hold several."""
         assert self.model is not None
         clique = tuple(fixed)
         if np.prod(self.schema.sizes(clique), dtype=np.float64) > _CELLS:
             raise Refused("Too many columns are given to say how many rows match. Say how many rows you want.")
-        return max(0, round(float(self.model.marginal(clique)[tuple(fixed.values())])))
+        found = float(self.model.marginal(clique)[tuple(fixed.values())])
+        for name, index in pins.items():
+            if name in self._spreads:
+                found *= self._spreads[name].share(fixed[name], index)
+        return max(0, round(found))
 
     def _subset(
         self, found: Mapping[str, NDArray[np.integer]], rows: int | None, given: Mapping[str, object], rng: Generator

@@ -69,6 +69,24 @@ class Spread:
         index[wide] += self._within(piece[wide], width[wide], rng)
         return index
 
+    def share(self, bin_: int, index: int) -> float:
+        """The part of a bin that lies at one lattice index in it: how often `draw` gives that one.
+
+        >>> Spread.of(np.array([0, 10]), np.array([3.0])).share(0, 4)
+        0.1
+        """
+        low, high = int(self.first[bin_]), int(self.first[bin_ + 1])
+        piece = int(np.clip(np.searchsorted(self.edges, index, side="right") - 1, low, high - 1))
+        masses = self.masses[low:high] if self.masses[low:high].sum() > 0 else np.diff(self.edges)[low:high]
+        start, width = int(self.edges[piece]), int(self.edges[piece + 1] - self.edges[piece])
+        a, b = float(self.left[piece]), float(self.right[piece])
+
+        def below(x: float) -> float:
+            return (a * (1 - (1 - x) ** 3) + (3 - a - b) * (3 * x**2 - 2 * x**3) + b * x**3) / 3
+
+        inside = below((index + 1 - start) / width) - below((index - start) / width)
+        return round(inside * float(masses[piece - low] / masses.sum()), 12)
+
     def _within(self, piece: NDArray[np.int64], width: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         """How far into its piece each value lies."""
         u, v, w = np.ascontiguousarray(rng.random((len(piece), 3)).T)
