@@ -62,6 +62,17 @@ def test_json_says_what_a_person_would_read(shell: Shell, people: Path, schema: 
     assert re.fullmatch(r"\d of 3 columns are good or usable; of 3 pairs .*[.]", told["card"])
 
 
+def test_numbers_whose_bounds_cannot_be_learned_are_said_to_be_lost(shell: Shell, tmp_path: Path) -> None:
+    """Noise alone is taken for a bound once in a thousand runs: never in all three columns (1e-9)."""
+    (tmp_path / "few.csv").write_text("a,b,c\n" + "30,40,50\n" * 5)
+    (tmp_path / "few.yaml").write_text("columns: {a: integer, b: integer, c: integer}\n")
+    words = ("--schema", "few.yaml", "--epsilon", "0.5", "--synthesizer", "independent", "-o", "out.csv", "--json")
+    done = shell("synthesize", "few.csv", *words)
+    assert done.code == 0, done.err
+    assert re.search(r"No bounds stood out of the noise in [abc, ]+: .* Declare their `min`", done.json["warnings"][-1])
+    assert any("no bounds stood out" in line for line in done.json["learned"])
+
+
 def test_rows_and_seed(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
     done = shell(
         "synthesize",

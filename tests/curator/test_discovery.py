@@ -13,7 +13,7 @@ import pytest
 from curator.rooms import no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.curator import Custody
-from understudy.curator.discovery import _bounded, close, shares
+from understudy.curator.discovery import LOST, _bounded, close, shares
 from understudy.errors import Refused
 from understudy.schema import (
     Boolean,
@@ -121,6 +121,18 @@ def test_declared_bounds_stand():
     room = room_of(rows, schema)
     closed, *_ = close(room, schema, amount=room.till.left, delta=Fraction(0), progress=silent)
     assert closed["age"].min == 18
+
+
+def test_a_column_whose_bounds_do_not_stand_out_says_that_it_is_lost():
+    schema = Schema(columns=(Integer(name="age"), Integer(name="flag")))
+    rows = [{"age": 30 + i, "flag": None} for i in range(3)]
+    room = room_of([*rows, *[{"age": 40, "flag": i % 2} for i in range(2000)]], schema, noise=no_noise)
+    closed, *_ = close(room, schema, amount=room.till.left, delta=Fraction(0), progress=silent)
+    assert [closed[name].note for name in closed] == ["", ""]
+    assert (closed["flag"].min, closed["flag"].max) == (0, 1)  # which is what a lost one has
+    room = room_of(rows, schema, noise=no_noise)
+    closed, *_ = close(room, schema, amount=room.till.left, delta=Fraction(0), progress=silent)
+    assert [closed[name].note for name in closed] == [LOST, LOST]
 
 
 def test_learned_dates_stay_on_the_calendar():

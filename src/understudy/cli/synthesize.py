@@ -259,7 +259,20 @@ def warnings(made: Release) -> tuple[str, ...]:
             *told,
             "The noisy number of rows is not positive, so there are no synthetic rows. Use --rows, more rows or a larger ε.",
         )
+    if gone := _lost(made):
+        told = (
+            *told,
+            f"No bounds stood out of the noise in {_few(gone)}: what was in these columns is lost. Declare their `min` and `max` in"
+            " a schema, or use a larger ε.",
+        )
     return told
+
+
+def _lost(made: Release) -> list[str]:
+    """The columns whose bounds were to be learned and could not be."""
+    from understudy.curator.discovery import LOST
+
+    return [name for name in made.schema if made.schema[name].note == LOST]
 
 
 def _learned(made: Release) -> str:
@@ -286,7 +299,8 @@ def _summary(made: Release) -> list[str]:
         lines.append(f"Learned from the rows and paid for: {'; '.join(_shortened(line) for line in promise.learned)}.")
     if promise.invariants:
         lines.append(f"Not protected, because it holds exactly: {'; '.join(promise.invariants)}.")
-    clipped = [name for name in made.schema if "bounds" in made.schema[name].learned]
+    gone = _lost(made)
+    clipped = [name for name in made.schema if "bounds" in made.schema[name].learned and name not in gone]
     if clipped:
         lines.append(f"Clipped to the bounds that were learned: {_few(clipped)}.")
     folded = [f"{name} (about {amount(rows, 'row')})" for name, rows in rare(made).items()]

@@ -46,13 +46,13 @@ NOWHERE = (0, 1)
 """The bounds of a column in which nothing stands out."""
 
 
-def bounds(room: Room, column: str, *, amount: Fraction) -> tuple[int, int]:
-    """Lattice indices between which nearly all of a column's values lie."""
+def bounds(room: Room, column: str, *, amount: Fraction) -> tuple[int, int] | None:
+    """Lattice indices between which nearly all of a column's values lie; None where nothing stands out."""
     counts, scale = _histogram(room, column, MAGNITUDES, amount / 2)
     occupied = np.flatnonzero(counts > standing_out(room.law, scale, cells=len(counts)))
     if occupied.size == 0:
         _histogram(room, column, tuple(range(PIECES + 1)), amount / 2)  # the same price whatever the rows say
-        return NOWHERE
+        return None
     first, last = _widened(counts, int(occupied[0]), int(occupied[-1]), BESIDE * deviation(room.law, scale))
     lower, upper = _pieces(MAGNITUDES[first], MAGNITUDES[first + 1]), _pieces(MAGNITUDES[last], MAGNITUDES[last + 1])
     edges = tuple(dict.fromkeys(lower + upper))

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from understudy.accounting.preview import deviation
 from understudy.curator import marginals
-from understudy.curator.bounds import bounds
+from understudy.curator.bounds import NOWHERE, bounds
 from understudy.curator.cut import cut
 from understudy.curator.descent import STANDING, descend
 from understudy.curator.room import Room, Rows
@@ -54,6 +54,9 @@ MOST_ALONE = 64
 
 LEAST_SIGMAS = 4
 """Standard deviations of its own count that a bin should hold."""
+
+LOST = "no bounds stood out of the noise, so its values are lost"
+"""What is noted of a column whose rows are too few, for its part of the budget, to tell where they lie."""
 
 OTHER = "other"
 """Where values go that stayed below the threshold."""
@@ -139,7 +142,8 @@ def close(
                 continue
         assert isinstance(column, Lattice)
         found = bounds(replace(room, table=table), column.name, amount=part)
-        schema = schema.with_column(_bounded(column, *found))
+        closed = _bounded(column, *(found or NOWHERE))
+        schema = schema.with_column(closed if found else replace(closed, note=LOST))
     needy = sum(uncut(schema[name]) for name in schema)
     if needy:  # of the columns that had no type, few may
         part = min(for_bins / needy, CUT_TWICE * CUT_SHARE * whole / len(schema))

@@ -22,6 +22,7 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window, check_epsilon, discovery_shares, needs_delta
+from understudy.curator.discovery import LOST
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models.watching import watching
@@ -309,7 +310,9 @@ def _guarantee(
     schema, relation = custody.schema, custody.neighbours
     exact = ("the number of rows",) if relation is Neighbours.REPLACE and schema.unit.id is None else ()
     clipped = [
-        f"{name}: {schema[name].note}" for name in schema if "bins" in schema[name].learned and schema[name].note
+        f"{name}: {column.note}"
+        for name, column in ((name, schema[name]) for name in schema)
+        if column.note == LOST or ("bins" in column.learned and column.note)
     ]
     return Guarantee(
         epsilon=budget.epsilon,
