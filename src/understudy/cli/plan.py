@@ -25,7 +25,8 @@ MOST = 20
     "--accuracy",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="A",
-    help="Instead of --epsilon: find the smallest one at which noise moves a measured table by at most this share of the rows.",
+    help="Instead of --epsilon: find the smallest one at which noise moves a measured column or pair, in the median, by at most this"
+    " share of the rows.",
 )
 @options.delta
 @click.option(
@@ -189,7 +190,7 @@ def _outlook(plan: Plan) -> list[str]:
     text = []
     ones, twos = plan.group(1), plan.group(2)
     if ones is not None:
-        also = "" if twos is None else f", of {twos:,} in a table of two columns"
+        also = "" if twos is None else f", {twos:,} in a table of two columns"
         text += ["", f"smallest group that survives the noise: {amount(ones, 'row')} in one column{also}"]
     made = plan.forecast
     if made is None or plan.noise is None:
