@@ -9,7 +9,7 @@ import pytest
 
 import understudy as us
 from understudy.accounting.ledger import Ledger
-from understudy.errors import Refused
+from understudy.errors import Refused, UnderstudyError
 
 
 @pytest.fixture
@@ -45,6 +45,25 @@ def test_a_release_says_how_its_synthesizer_was_set(parquet: Path):
 
     release = us.synthesize(parquet, epsilon=5, synthesizer=make("independent", equal=True))
     assert release.options == {"equal": True}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"neighbours": "both"}, "one of add_remove, replace"),
+        ({"currency": "gold"}, "one of pure, gdp, zcdp"),
+        ({"seed": "a"}, "A seed is a whole number"),
+        ({"seed": -1}, "A seed is a whole number"),
+        ({"workload": 5}, "A workload is"),
+        ({"workload": [None]}, "A workload is"),
+        ({"schema": {"columns": {}}}, "A schema is"),
+    ],
+)
+def test_a_word_that_is_none_is_refused_in_one_line(few: Path, tmp_path: Path, words: dict[str, object], said: str):
+    with pytest.raises(UnderstudyError, match=said) as refused:
+        us.synthesize(few, epsilon=1, ledger=tmp_path / "l", **words)  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "l").exists()
 
 
 def test_a_resumed_run_replays_its_answers_and_pays_nothing(few: Path, tmp_path: Path):

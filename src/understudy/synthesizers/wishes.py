@@ -81,7 +81,8 @@ def wishes(given: str | Iterable[str]) -> tuple[Wish, ...]:
     >>> [w.what for w in wishes(["label=income", "triples"])]
     ['label', 'triples']
     """
-    return tuple(wish(text) for text in ([given] if isinstance(given, str) else given))
+    listed = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    return tuple(wish(text if isinstance(text, str) else "") for text in listed)
 
 
 def check_wishes(wanted: Sequence[Wish], schema: Schema) -> None:

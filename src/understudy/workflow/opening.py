@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
 from understudy.accounting.cost import Currency
 from understudy.errors import Refused, SchemaError, TableError
@@ -26,12 +28,26 @@ from understudy.schema.declaration import guess_identifier
 from understudy.schema.declared import column_of_type
 from understudy.tables import Source, open_table
 
+Word = TypeVar("Word", bound=StrEnum)
+
 _NUMPY = re.compile(r"(u?int|float)(8|16|32|64)")
 _INDICES = re.compile(r"indices=u?int(8|16|32|64)")
 
 LEAST_EPSILON = Fraction(1, 10**5)
 """Smallest ε of a pure run for each row of a unit. Scales end at 2⁵⁰: a fiftieth of this ε, shared by the distances of ten thousand pairs
 on their finer grid, stays below."""
+
+
+def one_of(kind: type[Word], value: str, noun: str) -> Word:
+    """The member of a list of words that is meant.
+
+    >>> one_of(Currency, "gdp", "currency")
+    <Currency.GDP: 'gdp'>
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        raise Refused(f"A {noun} is one of {', '.join(kind)}. Nothing was spent") from None
 
 
 def open_source(
@@ -59,6 +75,10 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
     """
     if schema is None:
         return Schema(columns=tuple(_undescribed(source, name) for name in source.names))
+    if not isinstance(schema, Schema | str | Path):
+        raise SchemaError(
+            "A schema is a Schema or the path of a schema file; parse_schema reads its text. Nothing was spent"
+        )
     known = readable_again(schema) if isinstance(schema, Schema) else load_schema(schema)
     for column in known.columns:
         if column.name not in source.names:

@@ -25,6 +25,7 @@ from understudy.schema import Categorical, Column, Schema, Undeclared, load_sche
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.wishes import check_wishes, wishes
 from understudy.workflow.forecast import Forecast, forecast
+from understudy.workflow.opening import one_of
 from understudy.workflow.precision import Known, known
 from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_dropping, refuse_early
 
@@ -165,16 +166,15 @@ def plan(
     method = synthesizer if isinstance(synthesizer, Synthesizer) else make(synthesizer)
     described = schema if isinstance(schema, Schema) else load_schema(schema)
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
-    filter = filter_for(budget, described, method, Currency(currency) if currency else None)
+    filter = filter_for(budget, described, method, one_of(Currency, currency, "currency") if currency else None)
     refuse_early(described, method, filter, budget.epsilon)
-    method.check_neighbours(Neighbours(neighbours))
-    refuse_dropping(described, Neighbours(neighbours))
+    relation = one_of(Neighbours, neighbours, "neighbour relation")
+    method.check_neighbours(relation)
+    refuse_dropping(described, relation)
     wanted = wishes(workload)
     check_wishes(wanted, described)
     known_rows = rows if rows is not None else described.rows
-    custody = rehearse(
-        described, filter, epsilon=budget.epsilon, neighbours=Neighbours(neighbours), people=known_rows or 0
-    )
+    custody = rehearse(described, filter, epsilon=budget.epsilon, neighbours=relation, people=known_rows or 0)
     began = perf_counter()
     measured = perform(custody, method, progress, wanted=wanted) if method.reads_rows else Measurements()
     took = perf_counter() - began
@@ -199,7 +199,7 @@ def plan(
         warnings=advice(budget, rows=known_rows),
         rows=known_rows,
         forecast=made,
-        neighbours=Neighbours(neighbours),
+        neighbours=relation,
     )
 
 

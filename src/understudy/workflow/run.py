@@ -36,7 +36,7 @@ from understudy.synthesizers.base import LEFT_OUT
 from understudy.synthesizers.options import written
 from understudy.synthesizers.wishes import Wish, check_wishes, coarser, wishes, workload_of
 from understudy.tables import Source, Table
-from understudy.workflow.opening import open_source, refuse_tiny, schema_for, without_notes
+from understudy.workflow.opening import one_of, open_source, refuse_tiny, schema_for, without_notes
 from understudy.workflow.prior import consult, declared, refuse_unlike
 
 THRESHOLD_SHARE = Fraction(1, 10)
@@ -96,14 +96,16 @@ def synthesize(
     'Private with ε = 1, δ = 1e-9 for adding or removing one row.'
     """
     method = synthesizer if isinstance(synthesizer, Synthesizer) else make(synthesizer)
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+        raise Refused("A seed is a whole number from 0 up. Nothing was spent.")
     rng = np.random.default_rng(seed)
     if not method.reads_rows:
         return _without_rows(data, schema, method, rng, progress)
-    relation = Neighbours(neighbours)
+    relation = one_of(Neighbours, neighbours, "neighbour relation")
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     source = open_source(data)
     described = without_notes(schema_for(source, schema))
-    filter = filter_for(budget, described, method, Currency(currency) if currency else None)
+    filter = filter_for(budget, described, method, one_of(Currency, currency, "currency") if currency else None)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
