@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import understudy as us
@@ -178,3 +180,23 @@ def test_a_long_fit_tells_its_rounds(parquet: Path):
     assert heard[-1] == ("fitting", 1.0)
     assert spent == sorted(spent)
     assert 0.99 < spent[-1] <= 1
+
+
+@pytest.mark.parametrize("wish", ["group=age", "ranges=age"])
+def test_a_wish_for_a_column_that_discovery_counted_gets_its_budget(tmp_path, wish):
+    """Discovery had spent a little on the column's bins; what nobody wished for got all the rest."""
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {
+            "age": rng.normal(45, 15, 2000).clip(0, 89).astype(int),
+            **{name: rng.integers(0, 5, 2000) for name in "abcd"},
+        }
+    )
+    columns = [us.Integer(name="age", min=0, max=89, nullable=False)]
+    columns += [us.Integer(name=name, min=0, max=4, nullable=False) for name in "abcd"]
+    release = us.synthesize(
+        table, us.Schema(columns=tuple(columns)), epsilon=1, workload=wish, ledger=tmp_path / "l", dataset="d"
+    )
+    paid = {name: sum(m.cost.amount for m in release.measurements if m.clique == (name,)) for name in release.schema}
+    assert paid["age"] > 3 * sum(paid[name] for name in "abcd")
+    assert all(paid[name] > 0 for name in "abcd")

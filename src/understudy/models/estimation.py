@@ -22,6 +22,7 @@ from understudy.models.calibration import Calibration
 from understudy.models.consistency import project_simplex
 from understudy.models.direct import branches, direct_marginals, direct_potentials
 from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit
+from understudy.models.interactions import evened
 from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.logspace import aligned
 from understudy.models.pooling import pool_total
@@ -92,7 +93,7 @@ def estimate(
     total = max(pool_total(schema, measurements)[0], 0.0)
     public = prior_terms(schema, measurements)
     own = terms_of(schema, measurements)
-    asked = merged([*(_pooled(schema, measurements, own) if empirical else own), *public])
+    asked = merged([*(_pooled(schema, measurements, own, total) if empirical else own), *public])
     sizes = {name: codec.size for name, codec in schema.codecs.items()}
     if cliques is not None and public:
         cliques, _ = fitting_cliques([*cliques, *(term.clique for term in public)], sizes, limit_cells)
@@ -109,7 +110,8 @@ def estimate(
     oracle = Calibration(tree, every, sizes)
     if empirical and total > 0 and terms:
         pooled = Residuals.of(schema, measurements)
-        columns = {name: _column(schema, pooled, name, total) for name in schema}
+        known = {term.clique[0]: term.values for term in asked if len(term.clique) == 1 and term.plain}
+        columns = {name: _column(schema, pooled, name, total, known.get(name)) for name in schema}
         first = warmth or _beyond(base, terms, columns, total)
         base = _alone(schema, kept, columns, total, limit_cells)
         found = stepwise(oracle, terms, columns, total, base=base, warm=first, tolerance=tolerance, progress=shown)
@@ -242,11 +244,11 @@ def _new(clique: Clique, base: Mapping[Clique, Array]) -> list[str]:
     return [name for name in clique if name not in before]
 
 
-def _pooled(schema: Schema, measurements: Measurements, terms: Sequence[Term]) -> list[Term]:
+def _pooled(schema: Schema, measurements: Measurements, terms: Sequence[Term], total: float) -> list[Term]:
     """The terms with single columns told by all that was measured of them.
 
     A lean fit believes columns before it looks at pairs. What it believes must be the best there is: a column that was hardly measured by
-    itself is known better from the sums of its pairs.
+    itself is known better from the sums of its pairs, and one that noise hides is as good as even.
     """
     pooled = Residuals.of(schema, measurements)
     known = {}
@@ -256,17 +258,18 @@ def _pooled(schema: Schema, measurements: Measurements, terms: Sequence[Term]) -
             each = max(float(variance.mean()), NEAR)
             known[name] = Term((name,), (Identity(variance.size),), pooled.marginal((name,)), each)
     rest = [t for t in terms if len(t.clique) != 1 or not t.plain or t.clique[0] not in known]
-    return [*known.values(), *rest]
+    return [*evened(list(known.values()), total), *rest]
 
 
-def _column(schema: Schema, pooled: Residuals, name: str, total: float) -> Array:
-    """A column's counts from everything that was measured of it, none of them quite zero; even where nothing was."""
+def _column(schema: Schema, pooled: Residuals, name: str, total: float, known: Array | None = None) -> Array:
+    """A column's counts from everything that was measured of it, or as they are `known`, none quite zero; even where nothing was."""
     variance = pooled.variance((name,))
     seen = np.isfinite(variance)
     zeros = schema.zeros((name,))
     if not seen.any() or (zeros is not None and zeros.all()):
         return np.asarray(np.full(seen.shape, total / seen.size))
-    counts = project_simplex(pooled.marginal((name,)), total, allowed=None if zeros is None else ~zeros)
+    noisy = pooled.marginal((name,)) if known is None else known
+    counts = project_simplex(noisy, total, allowed=None if zeros is None else ~zeros)
     # Empty cells may be empty by chance: half a standard deviation each, and never nothing.
     counts = counts + np.maximum(DOUBT * np.sqrt(np.where(seen, variance, variance[seen].max())), 1e-9 * total)
     return np.asarray(counts * (total / counts.sum()), np.float64)

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.models.tails import told_apart
 from understudy.models.terms import Array, Term
 
 LEAST = 0.1
@@ -111,15 +112,34 @@ def believed(terms: Sequence[Term], columns: Mapping[str, Array], total: float) 
 
 def leaned(looks: Sequence[tuple[Term, Array | None]]) -> tuple[list[Term], float]:
     """The same around any expected counts; a term without them is believed as a single column is."""
-    found = iter(strengths([(term, expected) for term, expected in looks if expected is not None]))
+    some = [(term, expected) for term, expected in looks if expected is not None]
+    found = strengths(some)
+    bounded = [
+        max(min(float(s), MOST * math.sqrt(t.row_variance)), LEAST) for s, (t, _) in zip(found, some, strict=True)
+    ]
+    told = iter(zip(bounded, told_apart(some, found, bounded), strict=True))
     made, weight, cells = [], 0.0, 0
     for term, expected in looks:
-        factor = COLUMN
-        if expected is not None:
-            factor = max(min(float(next(found)), MOST * math.sqrt(term.row_variance)), LEAST)
-        made.append(Term(term.clique, term.maps, term.values, term.variance / factor))
+        factor, values = (COLUMN, term.values) if expected is None else next(told)
+        made.append(Term(term.clique, term.maps, values, term.variance / factor))
         weight, cells = weight + factor * term.values.size, cells + term.values.size
     return made, weight / max(cells, 1)
+
+
+def evened(columns: Sequence[Term], total: float) -> list[Term]:
+    """Single columns drawn to even counts, as far as noise hides that they are not even.
+
+    >>> from understudy.measurements import Identity
+    >>> def seen(variance): return Term(("a",), (Identity(4),), np.array([90.0, -40.0, 60.0, -10.0]), variance)
+    >>> [evened([seen(v)], 100.0)[0].values.round().tolist() for v in (1.0, 1e8)]
+    [[90.0, -40.0, 60.0, -10.0], [25.0, 25.0, 25.0, 25.0]]
+    """
+    even = [total / term.values.size for term in columns]
+    found = strengths([(t, np.full(t.values.shape, e)) for t, e in zip(columns, even, strict=True)])
+    return [
+        Term(t.clique, t.maps, e + (t.values - e) * (tau * e / (tau * e + t.variance)), t.variance)
+        for t, e, tau in zip(columns, even, found, strict=True)
+    ]
 
 
 def _kinds(expected: Array) -> NDArray[np.int64]:

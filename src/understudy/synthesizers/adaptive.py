@@ -93,6 +93,9 @@ ROUGH, AGAIN = 0.1, Fraction(1, 4)
 MOST = Fraction(9, 10)
 """The largest part of what is left that the forest gets."""
 
+ANYWAY = 0.05
+"""What a column that no wish names weighs, in parts of the mean: it is in the release all the same."""
+
 REST = Fraction(1, 1000)
 """What rounding of prices may leave of a budget."""
 
@@ -147,9 +150,13 @@ class Adaptive(Synthesizer):
         for clique, weight in asked.items():
             for name in clique:
                 column[name] += weight
-        split = rounded([(max(column[n], 1e-9) * schema.sizes((n,))[0]) ** (1 / (1 + power)) for (n,) in singles])
+        least = max(ANYWAY * sum(column.values()) / len(column), 1e-9)
+        part = {n: (max(column[n], least) * schema.sizes((n,))[0]) ** (1 / (1 + power)) for n in schema}
+        split = rounded([part[n] for (n,) in singles])
+        # What is left in the end goes to the columns that are wished for too, even if they were counted before.
+        last = list(dict.fromkeys([*singles, *((n,) for n in sizes if column[n] > least)]))
         if not pairs:
-            return found + curator.measure(singles, share=1, weights=split)
+            return found + curator.measure(last, share=1, weights=rounded([part[n] for (n,) in last]))
         bought = curator.measure(singles, share=self.singles, weights=split)
         # The deviation that the whole budget would buy for one marginal.
         unit = unit_noise(bought, self.singles, power) / (1 / math.sqrt(2) if power == 1 else MEAN)
@@ -158,7 +165,7 @@ class Adaptive(Synthesizer):
         left_out = run.tree(pairs)
         run.triples()
         if curator.left > REST:  # what no triple was worth
-            run.found += curator.measure(singles, share=curator.left, weights=split)
+            run.found += curator.measure(last, share=curator.left, weights=rounded([part[n] for (n,) in last]))
         if left_out:
             # Rows meet these too, but rows completed from given codes do not know of them.
             progress(f"{LEFT_OUT} of the tree, beyond {self.cells:,} cells: {spelled(left_out)}", 0.0)
