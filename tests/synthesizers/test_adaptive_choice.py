@@ -59,6 +59,8 @@ def looks(values: list[float], deviation: int) -> list[Distance]:
         ([0, 0, 0, 0, 600, 600, 0, 0, 600, 0] * 6, 180, 100, True),
         ([0, 0, 0, 0, 600, 600, 0, 0, 600, 0] * 6, 180, 200, False),  # clear enough
         ([0, 0, 0, 0, 600, 600, 0, 0, 600, 0] * 6, 50, 20, False),  # nothing is hidden
+        ([90, -60, 30, 80, -70, 20, 10, -40], 70, 20, True),  # noise alone would look like this: nobody can tell
+        ([90, -60, 30, 80, -70, 20, 10, -40], 70, 100, False),  # and nobody needs to
         ([300, 500, 400, 400, 600, 200] * 10, 110, 50, False),  # they differ little from each other
         ([0, 100, -100] * 20, 180, 100, False),  # no more than noise does
         ([], 1, 1, False),

@@ -28,6 +28,9 @@ LAMBDAS: Array = np.geomspace(0.01, 300.0, 14)
 ROUNDS = 30
 """Times their spread is told anew from what it makes of every cell."""
 
+ALIKE = 200
+"""That cells are much alike, which is known before any was looked at, weighs as much as so many of them."""
+
 ENOUGH = 100_000
 """Cells that the spread is told from."""
 
@@ -114,10 +117,12 @@ def _spread(signal: Array, square: Array) -> Array:
     """How λ is spread among cells, told from so many of them."""
     step = math.ceil(signal.size / ENOUGH)
     likely = _likely(signal[::step], square[::step])
-    spread = np.full(LAMBDAS.size, 1 / LAMBDAS.size)
+    alike = np.exp(-(np.log(LAMBDAS) ** 2) / 2)
+    alike /= alike.sum()
+    spread = alike
     for _ in range(ROUNDS):
         each = likely * spread
-        spread = (each / each.sum(axis=1, keepdims=True)).mean(axis=0)
+        spread = ((each / each.sum(axis=1, keepdims=True)).sum(axis=0) + ALIKE * alike) / (len(likely) + ALIKE)
     return np.asarray(spread)
 
 

@@ -213,20 +213,20 @@ def with_columns(
 
 
 def hidden(distances: Sequence[Distance], far: Mapping[Clique, float], clear: float) -> bool:
-    """Whether marginals surely differ in how far they are from the model, and noise above `clear` hides which is how far.
+    """Whether marginals may well differ in how far they are from the model, and noise above `clear` hides which is how far.
 
-    Where they are about as far as each other, all of them are worth about the same, and no better look is needed to tell.
+    Where they are about as far as each other, all of them are worth about the same, and no better look is needed to tell. Where noise
+    hides even that, a second look is cheaper than to take it that nothing is there.
     """
     if not distances:
         return False
     values, some = np.array([float(d) for d in distances]), distances[0]
     noise = noise_variance(some.law, some.scale) / some.grid**2
     beyond_noise = float(values.var()) - noise
-    surely = beyond_noise > 2 * noise * math.sqrt(2 / values.size)
+    doubt = 2 * noise * math.sqrt(2 / values.size)
     spread = math.sqrt(max(beyond_noise, 0.0))
-    return (
-        surely and math.sqrt(noise) > max(clear, HIDES * spread) and spread > DIFFER * float(np.mean([*far.values()]))
-    )
+    could = math.sqrt(max(beyond_noise + doubt, 0.0))
+    return math.sqrt(noise) > max(clear, HIDES * spread) and could > DIFFER * float(np.mean([*far.values()]))
 
 
 def settled(distances: Mapping[Clique, Distance]) -> dict[Clique, float]:
