@@ -75,6 +75,21 @@ def test_the_sentence_counts_and_names_the_pair_that_is_least_sure(release: Rele
     assert alone.card.sentence() == "0 of 3 columns are good or usable; of 3 pairs 3 no bound."
 
 
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (2, "0 of 2 columns are good or usable; their pair: no bound."),
+        (40, "0 of 40 columns are good or usable; of 500 of the 780 pairs 500 no bound."),
+    ],
+)
+def test_the_sentence_speaks_of_one_pair_as_one_and_says_how_many_of_very_many_it_shows(
+    release: Release, columns: int, said: str
+):
+    schema = Schema(columns=tuple(Categorical(name=f"c{i}", values=("x", "y"), nullable=False) for i in range(columns)))
+    model = ProductModel.uniform(schema, total=10.0)
+    assert replace(release, schema=schema, measurements=Measurements(), model=model).card.sentence() == said
+
+
 def test_of_two_bounds_the_smaller_one_is_taken_and_both_are_asked_to_hold_more_often(
     people: pl.DataFrame, tmp_path: Path
 ):

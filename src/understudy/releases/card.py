@@ -173,8 +173,8 @@ class Card:
         schema = self.release.schema
         pairs = list(combinations(schema, 2))
         if len(pairs) > MOST:
-            looked = {frozenset(m.clique) for m in self.release.measurements}
-            pairs = sorted(pairs, key=lambda p: not any(set(p) <= set(c) for c in looked))[:MOST]
+            looked = {frozenset(p) for m in self.release.measurements for p in combinations(m.clique, 2)}
+            pairs = sorted(pairs, key=lambda p: frozenset(p) not in looked)[:MOST]
         return tuple(self.of(clique) for clique in [*((name,) for name in schema), *pairs])
 
     def __iter__(self) -> Iterator[Entry]:
@@ -187,14 +187,15 @@ class Card:
         said = ", ".join(f"{counts[v]} {v.value}" for v in Verdict if counts[v])
         ones = [e for e in self if len(e.clique) == 1]
         fine = sum(e.verdict in (Verdict.GOOD, Verdict.USABLE) for e in ones)
-        text = f"{fine} of {len(ones)} columns are good or usable" + (
-            f"; of {len(pairs)} pairs {said}" if pairs else ""
-        )
+        every = math.comb(len(ones), 2)
+        some = f"{len(pairs)} pairs" if len(pairs) == every else f"{len(pairs)} of the {every:,} pairs"
+        text = f"{fine} of {len(ones)} columns are good or usable"
+        if pairs:
+            text += f"; of {some} {said}" if every > 1 else f"; their pair: {said[2:]}"
         worst = max((e for e in pairs if e.error is not None), key=lambda e: e.error or 0.0, default=None)
         if worst is not None and worst.error is not None and len(pairs) > 1:
-            text += (
-                f"; least sure: {' × '.join(worst.clique)} (at most {100 * worst.error:.2g} % of rows in a wrong cell)"
-            )
+            most = f"{100 * worst.error:.2g}" if worst.error < 0.995 else "100"
+            text += f"; least sure: {' × '.join(worst.clique)} (at most {most} % of rows in a wrong cell)"
         return f"{text}."
 
     def lines(self) -> list[str]:
