@@ -11,7 +11,7 @@ is judged by, and its strength is the mean of those that it and the others leave
 
 A fit with penalty N·KL(p ‖ product of columns) gives a count the prior variance e. So a marginal of strength τ² is to enter such a fit
 with the variance v/τ²: alone, it is then moved to e + (y − e)·τ²e/(τ²e + v), the best linear guess. A strong interaction is believed, one
-that noise hides is not.
+that noise hides is not. Within a marginal, cells that stand out are told from the others (models/tails.py).
 """
 
 from __future__ import annotations
