@@ -16,9 +16,9 @@ import understudy as us
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models import ProductModel
+from understudy.models.bounds import measured_bound
 from understudy.models.confidence import gap_bound, supported_bound
 from understudy.releases import Release, Verdict
-from understudy.releases.bounds import measured_bound
 from understudy.schema import Categorical, Integer, Schema
 
 SCHEMA = Schema(

@@ -8,12 +8,15 @@ import json
 import random
 import tracemalloc
 import zipfile
+from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 
+from understudy.accounting import Cost, Currency, Law
 from understudy.errors import ReleaseError, UnderstudyError
+from understudy.measurements import Distance, measurement
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Kind, Release, from_bytes, load, save, to_bytes
 from understudy.releases.file import RATIO_LIMIT
@@ -219,3 +222,10 @@ def test_the_loader_still_takes_what_the_reader_of_the_format_would_write():
     """Without this, a loader that refused everything would pass every test above."""
     data = to_bytes(release())
     assert to_bytes(from_bytes(hostile.rezip(hostile.unzip(data)))) == data
+
+
+def test_a_run_keeps_only_as_many_estimates_as_a_file_holds(monkeypatch):
+    monkeypatch.setattr(measurement, "MOST_GAPS", 2)
+    cost = Cost(Currency.GDP, Fraction(1))
+    far = {(str(i),): Distance((str(i),), 5, 1, Law.ROUNDED_GAUSSIAN, Fraction(2), cost) for i in range(4)}
+    assert len(measurement.gaps_of(far, {clique: np.ones(3) for clique in far})) == 2

@@ -2,7 +2,7 @@
 
 For each marginal: was everything about it measured (supported), how noisy are its cells, and a bound on the share of rows that the release
 puts in the wrong cell (the total variation distance), which holds 95 times in 100 for any one marginal. The mathematics is in
-releases/bounds.py and, for distances and for noise that is not Gaussian, in models/confidence.py. A marginal about which nothing was
+models/bounds.py and, for distances and for noise that is not Gaussian, in models/confidence.py. A marginal about which nothing was
 bought has no bound, and the card says so rather than guess.
 """
 
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from understudy.accounting.law import Law
 from understudy.errors import Refused
 from understudy.measurements import Clique
+from understudy.models.bounds import measured_bound
 from understudy.models.confidence import CONFIDENCE, Bound, gap_bound, supported_bound
 from understudy.models.residuals import Residuals
-from understudy.releases.bounds import measured_bound
 
 if TYPE_CHECKING:
     from understudy.releases.release import Release

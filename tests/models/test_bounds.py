@@ -12,11 +12,11 @@ from scipy.stats import binom
 
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Identity, Measurement, Measurements
+from understudy.models.bounds import HEIGHTS, _slices, measured_bound
 from understudy.models.confidence import supported_bound
 from understudy.models.consistency import project_simplex
 from understudy.models.estimation import estimate_tree
 from understudy.models.residuals import Residuals
-from understudy.releases.bounds import HEIGHTS, _slices, measured_bound
 from understudy.schema import Integer, Schema
 
 COST = Cost(Currency.GDP, Fraction(1))
