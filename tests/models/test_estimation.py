@@ -259,9 +259,33 @@ def test_a_lean_fit_believes_of_a_column_what_all_of_its_marginals_say():
     pooled, model = Residuals.of(schema, looks), estimate(schema, looks, empirical=True, tolerance=1e-4).model
     variance = {name: float(pooled.variance((name,)).mean()) for name in schema}
     sums = [Term((name,), (Identity(4),), pooled.marginal((name,)), v) for name, v in variance.items()]
-    for name, column in zip(schema, evened(sums, model.total), strict=True):
+    even = np.full(4, model.total / 4)
+    for name, column in zip(schema, evened([(t, even) for t in sums]), strict=True):
         deviation = math.sqrt(variance[name])
         assert deviation < 60
         assert np.abs(model.marginal((name,)) - column.values).max() < deviation / 2
         alone = np.abs(looks.items[list(schema).index(name)].values - counted(table, schema, (name,))).mean()
         assert np.abs(model.marginal((name,)) - counted(table, schema, (name,))).mean() < alone
+
+
+def test_a_column_asked_for_by_differences_too_is_told_once() -> None:
+    """What all measurements say of a column is one term: its differences, heard a second time, would be believed twice."""
+    schema = schema_of(4, 4)
+    table = world(3, (4, 4), 2000)
+    rng = np.random.default_rng(6)
+    counts = counted(table, schema, ("a",))
+    differences = measured(("a",), 4 * counts - counts.sum(), scale=120, law=Law.ROUNDED_GAUSSIAN, maps=(Centring(4),))
+    looks = listed(look(table, schema, ("a",), 30, rng), differences, look(table, schema, ("a", "b"), 300, rng))
+    found = estimate(schema, looks, empirical=True, tolerance=1e-4)
+    assert [maps for (clique, maps) in found.weights if clique == ("a",)] == [(Identity(4),)]
+
+
+def test_a_column_that_noise_hides_is_even_over_what_is_possible() -> None:
+    """Two of six codes cannot be: of a column that only noise is seen of, the other four share all rows."""
+    rules = tuple(map(parse_predicate, ("a = 'a4'", "a = 'a5'")))
+    schema = Schema(columns=schema_of(6).columns, impossible=rules, rows=1000)
+    seen = measured(("a",), [5000, -3000, 2500, -4000, 0, 0], scale=100_000, law=Law.ROUNDED_GAUSSIAN)
+    model = estimate(schema, listed(seen), empirical=True).model
+    shares = model.marginal(("a",)) / model.total
+    assert np.all(shares[4:] == 0)
+    assert np.allclose(shares[:4], 0.25, atol=0.02)

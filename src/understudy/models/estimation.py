@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.errors import Refused
-from understudy.measurements import Clique, Identity, Measurements
+from understudy.measurements import Clique, Identity, Measurements, Partition
 from understudy.models.calibration import Calibration
+from understudy.models.caution import best_way
 from understudy.models.consistency import project_simplex
 from understudy.models.direct import branches, direct_marginals, direct_potentials
 from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit
@@ -72,13 +73,15 @@ def estimate(
     shrinkage: float = SHRINKAGE,
     tolerance: float = TOLERANCE,
     empirical: bool = False,
+    cautious: bool = False,
     progress: Progress | None = None,
 ) -> Estimate:
     """The maximum-entropy model of some measurements.
 
     `cliques` fixes what the model ties together; without it, that is what was measured. `warm` is an earlier estimate from some of the
     same measurements. `empirical` leans step by step to simpler models, on every marginal as strongly as its own noise and the strength of
-    its interaction suggest (models/stepwise.py); `shrinkage` has no say then.
+    its interaction suggest (models/stepwise.py); `shrinkage` has no say then. `cautious` takes a few fits more, to find out in
+    which way all of them are best heard together (models/caution.py).
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Currency, Law
@@ -114,7 +117,10 @@ def estimate(
         columns = {name: _column(schema, pooled, name, total, known.get(name)) for name in schema}
         first = warmth or _beyond(base, terms, columns, total)
         base = _alone(schema, kept, columns, total, limit_cells)
-        found = stepwise(oracle, terms, columns, total, base=base, warm=first, tolerance=tolerance, progress=shown)
+        way = best_way(oracle, terms, columns, total, base=base) if cautious else None
+        found = stepwise(
+            oracle, terms, columns, total, base=base, warm=first, tolerance=tolerance, way=way, progress=shown
+        )
     else:
         found = fit(
             oracle, terms, total, base=base, warm=warmth, shrinkage=shrinkage, tolerance=tolerance, progress=shown
@@ -251,14 +257,20 @@ def _pooled(schema: Schema, measurements: Measurements, terms: Sequence[Term], t
     itself is known better from the sums of its pairs, and one that noise hides is as good as even.
     """
     pooled = Residuals.of(schema, measurements)
-    known = {}
+    known: dict[str, tuple[Term, Array]] = {}
     for name in schema:
-        variance = pooled.variance((name,))
+        variance, zeros = pooled.variance((name,)), schema.zeros((name,))
+        possible = np.ones(variance.shape) if zeros is None or zeros.all() else np.where(zeros, 0.0, 1.0)
         if np.all(np.isfinite(variance)):
             each = max(float(variance.mean()), NEAR)
-            known[name] = Term((name,), (Identity(variance.size),), pooled.marginal((name,)), each)
-    rest = [t for t in terms if len(t.clique) != 1 or not t.plain or t.clique[0] not in known]
-    return [*evened(list(known.values()), total), *rest]
+            term = Term((name,), (Identity(variance.size),), pooled.marginal((name,)), each)
+            known[name] = term, total / possible.sum() * possible
+    rest = [t for t in terms if len(t.clique) != 1 or _coarse(t) or t.clique[0] not in known]
+    return [*evened(list(known.values())), *rest]
+
+
+def _coarse(term: Term) -> bool:
+    return any(isinstance(m, Partition) for m in term.maps)
 
 
 def _column(schema: Schema, pooled: Residuals, name: str, total: float, known: Array | None = None) -> Array:

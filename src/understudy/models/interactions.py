@@ -99,21 +99,28 @@ def folded(expected: Array) -> tuple[Array, Array]:
     return (root[there] / many[there]) ** 2, many[there]
 
 
-def believed(terms: Sequence[Term], columns: Mapping[str, Array], total: float) -> tuple[list[Term], float]:
-    """The terms with variances for a fit with penalty N·KL around the product of columns, and the mean strength of their numbers."""
-    looks = []
-    for term in terms:
-        expected = np.array(total)
-        for name in term.clique if len(term.clique) > 1 else ():
-            expected = np.multiply.outer(expected, columns[name] / total)
-        looks.append((term, expected if expected.ndim else None))
-    return leaned(looks)
+def believed(
+    terms: Sequence[Term], columns: Mapping[str, Array], total: float, trust: float = 1.0
+) -> tuple[list[Term], float]:
+    """The terms with variances for a fit with penalty N·KL around the product of columns, and the mean strength of their numbers.
+
+    `trust` is what all strengths are multiplied by.
+    """
+    return leaned([(t, around(t, columns, total) if len(t.clique) > 1 else None) for t in terms], trust)
 
 
-def leaned(looks: Sequence[tuple[Term, Array | None]]) -> tuple[list[Term], float]:
+def around(term: Term, columns: Mapping[str, Array], total: float) -> Array:
+    """The counts that independent columns would have in a term's cells."""
+    expected = np.array(total)
+    for name in term.clique:
+        expected = np.multiply.outer(expected, columns[name] / total)
+    return expected
+
+
+def leaned(looks: Sequence[tuple[Term, Array | None]], trust: float = 1.0) -> tuple[list[Term], float]:
     """The same around any expected counts; a term without them is believed as a single column is."""
     some = [(term, expected) for term, expected in looks if expected is not None]
-    found = strengths(some)
+    found = trust * strengths(some)
     bounded = [
         max(min(float(s), MOST * math.sqrt(t.row_variance)), LEAST) for s, (t, _) in zip(found, some, strict=True)
     ]
@@ -126,19 +133,19 @@ def leaned(looks: Sequence[tuple[Term, Array | None]]) -> tuple[list[Term], floa
     return made, weight / max(cells, 1)
 
 
-def evened(columns: Sequence[Term], total: float) -> list[Term]:
-    """Single columns drawn to even counts, as far as noise hides that they are not even.
+def evened(columns: Sequence[tuple[Term, Array]]) -> list[Term]:
+    """Single columns drawn to even counts, as far as noise hides that they are not even. With each come the counts it has if even.
 
     >>> from understudy.measurements import Identity
-    >>> def seen(variance): return Term(("a",), (Identity(4),), np.array([90.0, -40.0, 60.0, -10.0]), variance)
-    >>> [evened([seen(v)], 100.0)[0].values.round().tolist() for v in (1.0, 1e8)]
-    [[90.0, -40.0, 60.0, -10.0], [25.0, 25.0, 25.0, 25.0]]
+    >>> def seen(variance): return Term(("a",), (Identity(4),), np.array([90.0, -40.0, 60.0, 0.0]), variance)
+    >>> even = np.array([100 / 3, 100 / 3, 100 / 3, 0.0])  # the last one is impossible
+    >>> [evened([(seen(v), even)])[0].values.round().tolist() for v in (1.0, 1e8)]
+    [[90.0, -40.0, 60.0, 0.0], [33.0, 33.0, 33.0, 0.0]]
     """
-    even = [total / term.values.size for term in columns]
-    found = strengths([(t, np.full(t.values.shape, e)) for t, e in zip(columns, even, strict=True)])
+    found = strengths(columns)
     return [
         Term(t.clique, t.maps, e + (t.values - e) * (tau * e / (tau * e + t.variance)), t.variance)
-        for t, e, tau in zip(columns, even, found, strict=True)
+        for (t, e), tau in zip(columns, found, strict=True)
     ]
 
 

@@ -7,11 +7,15 @@
 So a pair that a forest explains already has next to no strength of its own (models/interactions.py), and its noise is not believed; a
 triple is asked only for what its pairs do not say. In each step the answers of the steps before are replaced by what the model has made
 of them: they stay as they are, unless the new ones know better.
+
+Where noise hides which pairs are strongest, the forest is one of chance. Then all pairs lean to independence at once, and no second step
+is needed: a `Way` says so, and by which part of their strengths terms are believed. models/caution.py finds out which way is best.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +28,14 @@ from understudy.models.junction_tree import JunctionTree
 from understudy.models.terms import Array, Question, Term
 
 
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """The part of their strengths that terms are believed by, and whether a forest of pairs comes before the others."""
+
+    trust: float = 1.0
+    forest: bool = True
+
+
 def stepwise(
     oracle: Oracle,
     terms: Sequence[Term],
@@ -33,11 +45,13 @@ def stepwise(
     base: Mapping[Clique, Array],
     warm: Mapping[Question, Array],
     tolerance: float,
+    way: Way | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> Fit:
     """Fit the terms in steps around independent `columns`, whose logarithms the `base` holds."""
-    first, *later = steps(terms, columns, total)
-    held, mean = believed(first, columns, total)
+    way = way or Way()
+    first, *later = steps(terms, columns, total, forest=way.forest)
+    held, mean = believed(first, columns, total, way.trust)
     # The penalty has weight one; a gap is judged by the noise as it is, not by what is left of it.
     goal = tolerance * mean
     small = oracle if not later else _oracle([*base, *(t.clique for t in held)], columns)
@@ -47,7 +61,7 @@ def stepwise(
     for step in later:
         shares, _ = oracle.run(found.potentials)
         kept = [Term(t.clique, t.maps, total * t.answer(shares[t.clique]), t.variance) for t in held]
-        new, mean = leaned([(t, total * shares[t.clique]) for t in step])
+        new, mean = leaned([(t, total * shares[t.clique]) for t in step], way.trust)
         held = [*kept, *new]
         start = {t.question: warm[t.question] for t in step if t.question in warm}
         more = fit(
@@ -72,8 +86,10 @@ def _oracle(cliques: Iterable[Clique], columns: Mapping[str, Array]) -> Calibrat
     return Calibration(JunctionTree.of(every, sizes), every, sizes)
 
 
-def steps(terms: Sequence[Term], columns: Mapping[str, Array], total: float) -> list[list[Term]]:
-    """Columns and a forest of strong pairs; the other pairs; larger marginals. Steps without a term are left out.
+def steps(
+    terms: Sequence[Term], columns: Mapping[str, Array], total: float, *, forest: bool = True
+) -> list[list[Term]]:
+    """Columns and a forest of strong pairs, or all pairs; the other pairs; larger marginals. Steps without a term are left out.
 
     >>> from understudy.measurements import Identity
     >>> columns = {name: np.array([50.0, 50.0]) for name in "abc"}
@@ -82,6 +98,9 @@ def steps(terms: Sequence[Term], columns: Mapping[str, Array], total: float) -> 
     >>> [[t.clique for t in step] for step in steps(pairs, columns, 100.0)]
     [[('a', 'b'), ('b', 'c')], [('a', 'c')]]
     """
+    larger = [t for t in terms if len(t.clique) > 2]
+    if not forest:
+        return [[t for t in terms if len(t.clique) < 3], *([larger] if larger else [])]
     pairs = {t.clique: t for t in terms if len(t.clique) == 2 and not any(isinstance(m, Partition) for m in t.maps)}
     apart: dict[Clique, float] = {}
     for pair, term in pairs.items():
@@ -92,8 +111,7 @@ def steps(terms: Sequence[Term], columns: Mapping[str, Array], total: float) -> 
             np.maximum(term.values, 0) if term.plain else expected + term.in_rows(term.values - term.answer(expected))
         )
         apart[pair] = float(np.abs(found - expected).sum() - noise.sum())
-    forest = branches(sorted(pairs, key=lambda pair: -apart[pair]))
-    simple = [t for t in terms if len(t.clique) < 2 or t.clique in forest]
-    rest = [t for t in terms if len(t.clique) == 2 and t.clique not in forest]
-    larger = [t for t in terms if len(t.clique) > 2]
+    strongest = branches(sorted(pairs, key=lambda pair: -apart[pair]))
+    simple = [t for t in terms if len(t.clique) < 2 or t.clique in strongest]
+    rest = [t for t in terms if len(t.clique) == 2 and t.clique not in strongest]
     return [simple, *(step for step in (rest, larger) if step)]

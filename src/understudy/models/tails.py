@@ -117,7 +117,9 @@ def _spread(signal: Array, square: Array) -> Array:
     """How λ is spread among cells, told from so many of them."""
     step = math.ceil(signal.size / ENOUGH)
     likely = _likely(signal[::step], square[::step])
-    alike = np.exp(-(np.log(LAMBDAS) ** 2) / 2)
+    alike = np.exp(
+        -((np.log(LAMBDAS) + 0.5) ** 2) / 2
+    )  # log-normal, of mean one: where nothing is told, nothing changes
     alike /= alike.sum()
     spread = alike
     for _ in range(ROUNDS):

@@ -175,7 +175,9 @@ class Adaptive(Synthesizer):
         """The maximum-entropy model of what one tree holds, and aims for what was measured beyond it."""
         held = within(measurements, schema, self.cells)
         some = fitted(measurements, held)
-        tree = estimate(schema, some, cliques=held, empirical=True, tolerance=TIGHT, limit_cells=self.limit)
+        tree = estimate(
+            schema, some, cliques=held, empirical=True, cautious=True, tolerance=TIGHT, limit_cells=self.limit
+        )
         larger = tuple(m for m in measurements if len(m.clique) > 2 and m not in some.items)
         return aimed(tree.model, replace(some, items=(*some.items, *larger)), held)
 
