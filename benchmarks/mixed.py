@@ -32,7 +32,7 @@ from made import MADE, write
 import understudy as us
 import understudy.curator.bounds
 import understudy.curator.discovery
-import understudy.synthesizers.adaptive
+import understudy.synthesizers.adaptive_run
 from understudy.measurements import AxisMap, Clique, Identity, Partition
 from understudy.schema import Lattice, Schema
 from understudy.synthesizers.levels import coarse_maps
@@ -173,7 +173,7 @@ def coarsen(paths: list[Path], asked: argparse.Namespace) -> None:
         for kind, schema in (("declared", us.describe(path, public_domains=True)), ("learned", None)):
             for groups in (0, asked.groups):
                 made = coarse_maps if not groups else partial(merged, groups=groups)
-                understudy.synthesizers.adaptive.coarse_maps = made
+                understudy.synthesizers.adaptive_run.coarse_maps = made
                 got = measured(path, read(path), schema, "adaptive", asked)
                 (ones, twos), (one, two) = got["mean"], got["error"]
                 words = f"{groups} groups" if groups else "as they are"

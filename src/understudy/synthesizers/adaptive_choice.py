@@ -220,13 +220,25 @@ def hidden(distances: Sequence[Distance], far: Mapping[Clique, float], clear: fl
     """
     if not distances:
         return False
-    values, some = np.array([float(d) for d in distances]), distances[0]
-    noise = noise_variance(some.law, some.scale) / some.grid**2
+    values, noise = _read(distances)
     beyond_noise = float(values.var()) - noise
     doubt = 2 * noise * math.sqrt(2 / values.size)
     spread = math.sqrt(max(beyond_noise, 0.0))
     could = math.sqrt(max(beyond_noise + doubt, 0.0))
     return math.sqrt(noise) > max(clear, HIDES * spread) and could > DIFFER * float(np.mean([*far.values()]))
+
+
+def told(distances: Sequence[Distance]) -> float:
+    """The share of what noisy distances differ by that is not their noise."""
+    values, noise = _read(distances)
+    spread = max(float(values.var()) - noise, 0.0)
+    return spread / (spread + noise) if noise > 0 else 1.0
+
+
+def _read(distances: Sequence[Distance]) -> tuple[Array, float]:
+    """The distances in rows, and the variance of their noise."""
+    some = distances[0]
+    return np.array([float(d) for d in distances]), noise_variance(some.law, some.scale) / some.grid**2
 
 
 def settled(distances: Mapping[Clique, Distance]) -> dict[Clique, float]:
@@ -240,13 +252,9 @@ def settled(distances: Mapping[Clique, Distance]) -> dict[Clique, float]:
     """
     if not distances:
         return {}
-    values = np.array([float(d) for d in distances.values()])
-    some = next(iter(distances.values()))
-    noise = noise_variance(some.law, some.scale) / some.grid**2
-    spread = max(float(values.var()) - noise, 0.0)
-    belief = spread / (spread + noise) if noise > 0 else 1.0
+    values, noise = _read(list(distances.values()))
     mean = float(values.mean())
     # The mean is noisy too: what is surely there of it.
     middle = max(mean - math.sqrt(noise / values.size), 0.0)
-    drawn = middle + belief * (values - mean)
+    drawn = middle + told(list(distances.values())) * (values - mean)
     return {r: max(float(d), 0.0) for r, d in zip(distances, drawn, strict=True)}
