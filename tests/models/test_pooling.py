@@ -9,7 +9,7 @@ import pytest
 
 from understudy.accounting.law import Law
 from understudy.measurements import Centring, Identity, Partition
-from understudy.models.pooling import pool_cells, pool_column, pool_marginal, pool_total
+from understudy.models.pooling import likely_total, pool_cells, pool_column, pool_marginal, pool_total
 from understudy.models.variance import noise_variance
 
 from .build import listed, measured, schema_of, shown
@@ -105,3 +105,21 @@ def test_sparse_cells_are_pooled_where_they_are_shown():
 def test_an_exact_answer_outweighs_every_noisy_one():
     both = listed(measured((), 100, scale=0), measured(("a",), [1000, 0, 0], scale=1))
     assert pool_total(SCHEMA, both)[0] == pytest.approx(100, abs=1e-6)
+
+
+def test_a_small_table_does_not_come_out_empty_and_a_large_one_is_as_it_was():
+    """Two hundred rows under noise of four hundred: the taken number is nearer than the noisy one cut at nothing, and never nothing."""
+    schema, rng = schema_of(2), np.random.default_rng(4)
+    noisy = np.rint(rng.normal(200, 400, 2000)).astype(int)
+    taken = np.array(
+        [likely_total(schema, listed(measured((), n, scale=400, law=Law.ROUNDED_GAUSSIAN))) for n in noisy]
+    )
+    assert taken.min() > 0
+    assert np.mean(np.abs(np.log(taken / 200))) < 1
+    assert np.all(np.diff(taken[np.argsort(noisy)]) >= 0)
+    far = likely_total(schema, listed(measured((), -(10**7), scale=1, law=Law.ROUNDED_GAUSSIAN)))
+    assert 0 <= far < 1
+    clear = listed(measured((), 10_000, scale=400, law=Law.ROUNDED_GAUSSIAN))
+    assert likely_total(schema, clear) == pool_total(schema, clear)[0]
+    assert likely_total(schema_of(2, rows=7), listed()) == 7
+    assert likely_total(schema, listed()) == 0

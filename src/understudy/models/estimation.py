@@ -26,7 +26,7 @@ from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit
 from understudy.models.interactions import evened
 from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.logspace import aligned
-from understudy.models.pooling import pool_total
+from understudy.models.pooling import likely_total
 from understudy.models.prior import prior_terms
 from understudy.models.residuals import Residuals
 from understudy.models.stepwise import stepwise
@@ -93,7 +93,7 @@ def estimate(
     >>> estimate(schema, Measurements((look,))).model.marginal(("cough",)).round().tolist()
     [700.0, 300.0]
     """
-    total = max(pool_total(schema, measurements)[0], 0.0)
+    total = likely_total(schema, measurements)
     public = prior_terms(schema, measurements)
     own = terms_of(schema, measurements)
     asked = merged([*(_pooled(schema, measurements, own, total) if empirical else own), *public])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
+from scipy.special import log_ndtr
 
 from understudy.measurements import Centring, Clique, Measurement, Measurements, Partition
 from understudy.models.variance import LEAST, cell_variance, noise_variance
@@ -40,6 +41,30 @@ def pool_total(schema: Schema, measurements: Measurements) -> tuple[float, float
         return 0.0, math.inf
     precision = sum(weights)
     return sum(w * float(m.values.sum()) for w, m in zip(weights, usable, strict=True)) / precision, 1 / precision
+
+
+def likely_total(schema: Schema, measurements: Measurements) -> float:
+    """The number of rows a model takes, never negative: the mean of all numbers that the noise of the pooled one leaves possible.
+
+    A table of few rows would else come out empty about as often as noise is larger than it. Where noise is small, nothing changes.
+
+    >>> from fractions import Fraction
+    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
+    >>> def seen(rows): return Measurement((), (), np.array(rows), Law.DISCRETE_GAUSSIAN, Fraction(100), Cost(Currency.GDP, Fraction(1)))
+    >>> [round(likely_total(schema, Measurements((seen(rows),)))) for rows in (1000, 100, -100)]
+    [1000, 129, 53]
+    """
+    total, variance = pool_total(schema, measurements)
+    if not 0 < variance < math.inf:
+        return max(total, 0.0)
+    deviation = math.sqrt(variance)
+    there = total / deviation
+    if there < -30:  # where the difference of two large numbers is lost, and this is its limit
+        return deviation / -there
+    density = math.exp(-(there**2) / 2 - float(log_ndtr(there))) / math.sqrt(2 * math.pi)
+    return max(total + deviation * density, 0.0)
 
 
 def pool_marginal(clique: Clique, measurements: Measurements) -> Pooled | None:
