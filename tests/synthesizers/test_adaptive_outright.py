@@ -8,11 +8,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from models.build import schema_of
 from synthesizers.test_adaptive import run
 from synthesizers.test_aim import chained
 from understudy.accounting.neighbours import Neighbours
 from understudy.measurements import Centring, Identity
+from understudy.schema import Categorical, Schema
 from understudy.synthesizers import Workload
 from understudy.synthesizers.adaptive import Adaptive
 from understudy.synthesizers.adaptive_outright import tells_columns
@@ -45,7 +45,8 @@ def alike(columns=12, rows=4000, seed=3):
     """Columns of two values that all follow a hidden one, as much as each other: no pair stands out."""
     draw = np.random.default_rng(seed)
     hidden = draw.integers(0, 2, rows)
-    schema = schema_of(*[2] * columns)
+    names = [f"c{i}" for i in range(columns)]
+    schema = Schema(columns=tuple(Categorical(name=n, values=(f"{n}0", f"{n}1"), nullable=False) for n in names))
     codes = {name: np.where(draw.random(rows) < 0.5, hidden, draw.integers(0, 2, rows)) for name in schema}
     return schema, {name: [f"{name}{code}" for code in column] for name, column in codes.items()}
 
@@ -53,12 +54,12 @@ def alike(columns=12, rows=4000, seed=3):
 def test_pairs_that_are_one_number_and_alike_are_asked_at_once(open_curator):
     curator, found = run(open_curator, Adaptive(), alike(), epsilon=Fraction(1, 5))
     pairs = [m for m in found if len(m.clique) == 2]
-    assert {m.clique for m in pairs} == set(combinations("abcdefghijkl", 2))
+    assert {m.clique for m in pairs} == set(combinations(alike()[0], 2))
     assert {m.maps for m in pairs} == {(Centring(2), Centring(2))}
     assert len(found.gaps) == len(pairs), "distances were asked once"
     assert 0 <= curator.left < Fraction(1, 1000)
     again = [m.clique for m in found if m.maps == (Centring(2),)]
-    assert again == [(name,) for name in "abcdefghijkl"], "of columns the difference, once more"
+    assert again == [(name,) for name in alike()[0]], "of columns the difference, once more"
 
 
 @pytest.mark.parametrize(
@@ -71,4 +72,10 @@ def test_pairs_that_are_one_number_and_alike_are_asked_at_once(open_curator):
 )
 def test_elsewhere_distances_decide(table, neighbours, delta, open_curator):
     _, found = run(open_curator, Adaptive(), table, neighbours=neighbours, delta=delta, epsilon=2)
+    assert (Centring(2),) not in {m.maps for m in found}
+
+
+@pytest.mark.parametrize(("columns", "rows", "epsilon"), [(12, 200, "1/50"), (46, 300, "5")])
+def test_numbers_that_noise_hides_and_very_many_are_not_asked_at_once(columns, rows, epsilon, open_curator):
+    _, found = run(open_curator, Adaptive(), alike(columns, rows), epsilon=Fraction(epsilon))
     assert (Centring(2),) not in {m.maps for m in found}

@@ -7,7 +7,8 @@ A pair of columns with two values is one number, the difference of differences; 
 a model is the size of that number less what the model expects, so to ask for a distance costs as much as to ask for the number, and tells
 less. Where all columns are of that kind and a round of distances tells more of noise than of pairs, all numbers are asked for at once,
 with the parts of the budget that make them most exact (synthesizers/residual.py). That plan is for numbers taken at their word; a fit draws
-those of pairs towards what is expected of them as far as noise hides them, so their noise counts less, and columns get more.
+those of pairs towards what is expected of them as far as noise hides them, so their noise counts less, and columns get more. Of very many
+pairs, or at a very small ε, noise would hide the numbers too, and they are not worth it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from understudy.synthesizers.residual import SWEEPS, Plan
 
 TOLD = 0.3
 """The share of what distances differ by that must not be noise for them to be worth following."""
+
+HIDE, MANY = 1.0, 1000
+"""The noise of a distance, as a share of all rows, above which numbers tell nothing either, and the most that are asked for at once."""
 
 DRAWN = 0.5
 """What the noise of a pair counts, in parts of what it would if no number were drawn anywhere."""
@@ -47,7 +51,7 @@ def numbers(
     Nothing if they are not.
     """
     sizes = {n for pair in pairs for n in curator.schema.sizes(pair)}
-    if sizes != {2} or any(pair not in maps for pair in pairs) or len(pairs) < 2:
+    if sizes != {2} or any(pair not in maps for pair in pairs) or not 1 < len(pairs) <= MANY:
         return {}
     plan = Plan.of(curator.schema, pairs, set(pairs), curator.neighbours, curator.currency).settled(SWEEPS)
     parts = {q.clique: float(part) for q, part in zip(plan.questions, plan.parts, strict=True) if q.clique and part > 0}

@@ -30,7 +30,7 @@ from understudy.synthesizers.adaptive_choice import (
     within,
 )
 from understudy.synthesizers.adaptive_gain import MEAN, PARTS, Array
-from understudy.synthesizers.adaptive_outright import TOLD, numbers
+from understudy.synthesizers.adaptive_outright import HIDE, TOLD, numbers
 from understudy.synthesizers.base import Curator, Progress
 from understudy.synthesizers.contrasts import Maps, contrasts
 from understudy.synthesizers.levels import coarse_maps, coarser, through
@@ -144,8 +144,11 @@ class Run:
 
     def _outright(self, pairs: Sequence[Clique]) -> bool:
         """Where pairs are one number each and distances do not tell which matter: measure all of them, with all that is left."""
+        noise = self.unit * (float(LOOK[1]) / len(pairs)) ** -self.power
+        if noise > HIDE * self.state.model.total or told([gap.distance for gap in self.gaps.values()]) > TOLD:
+            return False
         parts = numbers(self.curator, {p: self.weights[p] for p in pairs}, self._contrasts(pairs), self.how.singles)
-        if not parts or told([gap.distance for gap in self.gaps.values()]) > TOLD:
+        if not parts:
             return False
         # The total is known from the first look: of columns, too, the difference is all that is left to ask.
         self.maps = {(name,): (Centring(size),) for name, size in self.sizes.items()}
