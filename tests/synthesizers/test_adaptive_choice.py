@@ -11,7 +11,7 @@ import pytest
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Centring, Distance, Identity, Measurement, Measurements
 from understudy.models.variance import noise_variance
-from understudy.synthesizers.adaptive_choice import fitted, hidden
+from understudy.synthesizers.adaptive_choice import fitted, hidden, settled, told
 
 
 def measured(clique: tuple[str, ...], values: np.ndarray, scale: int = 30) -> Measurement:
@@ -69,3 +69,9 @@ def looks(values: list[float], deviation: int) -> list[Distance]:
 def test_pairs_get_a_better_look_where_they_differ_and_noise_hides_how(values, noise, clear, expected) -> None:
     found = looks(values, noise)
     assert hidden(found, {d.clique: max(float(d), 0.0) for d in found}, clear) is expected
+
+
+def test_no_distance_at_all_tells_nothing():
+    """All pairs may be too large to be asked about as they are: then there is nothing to read, and nothing to follow."""
+    assert told([]) == 0.0
+    assert settled({}) == {}

@@ -100,10 +100,11 @@ def test_levels_bring_back_at_low_epsilon_what_codes_alone_lose(open_curator):
     assert off[True] < 0.6 * off[False]
 
 
-def test_a_pair_too_large_to_be_measured_is_measured_by_its_levels(open_curator):
+@pytest.mark.parametrize("epsilon", [1, 20])
+def test_a_pair_too_large_to_be_measured_is_measured_by_its_levels(epsilon, open_curator):
     schema, table, _ = hospital(levels=True)
     curator = open_curator(
-        schema, table, epsilon=Fraction(1), delta=Fraction(1, 10**6), neighbours=Neighbours.ADD_REMOVE
+        schema, table, epsilon=Fraction(epsilon), delta=Fraction(1, 10**6), neighbours=Neighbours.ADD_REMOVE
     )
     found = Adaptive(largest=1000).measure(curator, Workload.of_order(schema, 2), silent)
     wide = [m for m in found if set(m.clique) == {"code", "ward"}]

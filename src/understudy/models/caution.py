@@ -31,7 +31,7 @@ WAYS = (
 """What is tried: the ways of each line one after the other, as long as each is better than the best so far."""
 
 DOUBT = 0.05
-"""The share of what pairs differ by that noise must hide in the mean for it to matter."""
+"""The share of what marginals differ by that noise must hide for it to matter."""
 
 CHANCE = 1.5
 """Deviations, were neither better, by which another way must be."""
@@ -84,7 +84,7 @@ def doubt(terms: Sequence[Term], columns: Mapping[str, Array], total: float) -> 
     >>> [round(doubt([Term(("a", "b"), (Identity(2),) * 2, apart, v)], columns, 100.0), 2) for v in (1.0, 1e4)]
     [0.0, 0.99]
     """
-    looks = [(t, around(t, columns, total)) for t in terms]
+    looks = [(t, around(t.clique, columns, total)) for t in terms]
     hidden, whole = 0.0, 1e-9
     for (term, expected), strength in zip(looks, strengths(looks), strict=True):
         signal = strength * term.square(expected) / term.variance

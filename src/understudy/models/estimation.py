@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.errors import Refused
-from understudy.measurements import Clique, Identity, Measurements, Partition
+from understudy.measurements import Clique, Identity, Measurements
 from understudy.models.calibration import Calibration
 from understudy.models.caution import best_way
 from understudy.models.consistency import project_simplex
 from understudy.models.direct import branches, direct_marginals, direct_potentials
 from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit
-from understudy.models.interactions import evened
+from understudy.models.interactions import around, evened
 from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.logspace import aligned
 from understudy.models.pooling import likely_total
@@ -211,7 +211,7 @@ def _base(
         tables = direct_marginals(schema, pooled, list(tree), total)
         for clique in tree:
             doubt = DOUBT * np.sqrt(pooled.variance(clique).mean())
-            tables[clique] = tables[clique] + SMOOTH * np.minimum(_product(columns, clique, total), doubt)
+            tables[clique] = tables[clique] + SMOOTH * np.minimum(around(clique, columns, total), doubt)
         potentials |= direct_potentials(tables, tree)
     made = with_zeros(schema, flat | potentials, limit)
     return {clique: theta for clique, theta in made.items() if np.any(theta)}
@@ -265,12 +265,8 @@ def _pooled(schema: Schema, measurements: Measurements, terms: Sequence[Term], t
             each = max(float(variance.mean()), NEAR)
             term = Term((name,), (Identity(variance.size),), pooled.marginal((name,)), each)
             known[name] = term, total / possible.sum() * possible
-    rest = [t for t in terms if len(t.clique) != 1 or _coarse(t) or t.clique[0] not in known]
+    rest = [t for t in terms if len(t.clique) != 1 or t.coarse or t.clique[0] not in known]
     return [*evened(list(known.values())), *rest]
-
-
-def _coarse(term: Term) -> bool:
-    return any(isinstance(m, Partition) for m in term.maps)
 
 
 def _column(schema: Schema, pooled: Residuals, name: str, total: float, known: Array | None = None) -> Array:
@@ -290,16 +286,9 @@ def _column(schema: Schema, pooled: Residuals, name: str, total: float, known: A
 def _strength(pooled: Residuals, clique: Clique, columns: Mapping[str, Array]) -> float:
     """How far a clique's marginal is from the product of its columns, beyond what noise does."""
     total = float(columns[clique[0]].sum())
-    product = _product(columns, clique, total)
+    product = around(clique, columns, total)
     noise = np.minimum(np.sqrt(pooled.variance(clique)), product)
     return float(np.abs(project_simplex(pooled.marginal(clique), total) - product).sum() - NOISE * noise.sum())
-
-
-def _product(columns: Mapping[str, Array], clique: Clique, total: float) -> Array:
-    result = np.array(total)
-    for name in clique:
-        result = np.multiply.outer(result, columns[name] / total)
-    return result
 
 
 def _folded(schema: Schema, found: Fit, kept: Sequence[Clique]) -> tuple[list[Clique], dict[Clique, Array]]:

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.measurements import Clique
 from understudy.models.tails import told_apart
 from understudy.models.terms import Array, Term
 
@@ -106,13 +107,13 @@ def believed(
 
     `trust` is what all strengths are multiplied by.
     """
-    return leaned([(t, around(t, columns, total) if len(t.clique) > 1 else None) for t in terms], trust)
+    return leaned([(t, around(t.clique, columns, total) if len(t.clique) > 1 else None) for t in terms], trust)
 
 
-def around(term: Term, columns: Mapping[str, Array], total: float) -> Array:
-    """The counts that independent columns would have in a term's cells."""
+def around(clique: Clique, columns: Mapping[str, Array], total: float) -> Array:
+    """The counts that independent columns would have in the cells of a clique."""
     expected = np.array(total)
-    for name in term.clique:
+    for name in clique:
         expected = np.multiply.outer(expected, columns[name] / total)
     return expected
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.measurements import Clique, Partition
+from understudy.measurements import Clique
 from understudy.models.calibration import Calibration
 from understudy.models.direct import branches
 from understudy.models.entropy import Fit, Oracle, fit, typical_noise
-from understudy.models.interactions import believed, leaned
+from understudy.models.interactions import around, believed, leaned
 from understudy.models.junction_tree import JunctionTree
 from understudy.models.terms import Array, Question, Term
 
@@ -101,11 +101,10 @@ def steps(
     larger = [t for t in terms if len(t.clique) > 2]
     if not forest:
         return [[t for t in terms if len(t.clique) < 3], *([larger] if larger else [])]
-    pairs = {t.clique: t for t in terms if len(t.clique) == 2 and not any(isinstance(m, Partition) for m in t.maps)}
+    pairs = {t.clique: t for t in terms if len(t.clique) == 2 and not t.coarse}
     apart: dict[Clique, float] = {}
     for pair, term in pairs.items():
-        a, b = pair
-        expected = np.multiply.outer(columns[a], columns[b]) / total
+        expected = around(pair, columns, total)
         noise = np.minimum(np.sqrt(term.row_variance), expected)
         found = (
             np.maximum(term.values, 0) if term.plain else expected + term.in_rows(term.values - term.answer(expected))

@@ -45,6 +45,11 @@ class Term:
         return all(isinstance(m, Identity) for m in self.maps)
 
     @property
+    def coarse(self) -> bool:
+        """Whether a column was asked for by coarser bins."""
+        return any(isinstance(m, Partition) for m in self.maps)
+
+    @property
     def row_variance(self) -> float:
         """The variance in rows: centred answers are multiples of them."""
         return self.variance / prod(m.size for m in self.maps if isinstance(m, Centring)) ** 2

@@ -123,7 +123,8 @@ class Adaptive(Synthesizer):
         if not pairs:
             return found + curator.measure(last, share=1, weights=rounded([part[n] for (n,) in last]))
         looks = {n: float(self.singles) * part[n] / sum(part.values()) for n in sizes}
-        if len(sizes) == 2 and list(asked) == pairs and tells_columns(pairs[0], sizes, looks, power):
+        alone = len(sizes) == 2 and list(asked) == pairs and math.prod(sizes.values()) <= self.largest
+        if alone and tells_columns(pairs[0], sizes, looks, power):
             return found + curator.measure(pairs, share=1)
         bought = curator.measure(singles, share=self.singles, weights=split)
         # The deviation that the whole budget would buy for one marginal.

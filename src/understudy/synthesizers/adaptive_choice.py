@@ -229,7 +229,9 @@ def hidden(distances: Sequence[Distance], far: Mapping[Clique, float], clear: fl
 
 
 def told(distances: Sequence[Distance]) -> float:
-    """The share of what noisy distances differ by that is not their noise."""
+    """The share of what noisy distances differ by that is not their noise; none of them tell nothing."""
+    if not distances:
+        return 0.0
     values, noise = _read(distances)
     spread = max(float(values.var()) - noise, 0.0)
     return spread / (spread + noise) if noise > 0 else 1.0
