@@ -87,7 +87,9 @@ def test_tables_agree_and_are_the_nearest_of_all(seed: int, scale: int) -> None:
 
 def gap(schema: Schema, pooled: Residuals, found: dict[Clique, np.ndarray], total: float) -> float:
     slopes = {c: (table - pooled.marginal(c)) / pooled.variance(c).mean() for c, table in found.items()}
-    whole = sum(query(schema, c, tuple(map(Identity, schema.sizes(c)))).T @ slope.ravel() for c, slope in slopes.items())
+    whole = sum(
+        query(schema, c, tuple(map(Identity, schema.sizes(c)))).T @ slope.ravel() for c, slope in slopes.items()
+    )
     return float(sum((slopes[c] * table).sum() for c, table in found.items()) - total * np.min(whole))
 
 
