@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from understudy.synthesizers.adaptive_gain import MEAN, PARTS, best_parts, gain_curve, pair_weights
+from understudy.synthesizers.adaptive_gain import MEAN, PARTS, best_parts, gain_curve
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])
@@ -55,8 +55,3 @@ def test_no_distance_gains_nothing():
 
 def test_exact_answers_gain_everything():
     assert gain_curve(np.full(5, 10.0), 20.0, 0.0, 0.5)[1:] == pytest.approx(20)
-
-
-def test_pairs_weigh_what_holds_them():
-    found = pair_weights({("c", "a"): 2.0, ("a", "b", "x"): 1.0, ("b",): 9.0}, ["a", "b", "c"])
-    assert found == {("a", "b"): 1.0, ("a", "c"): 2.0}

@@ -46,9 +46,10 @@ from understudy.models.estimation import LIMIT_CELLS, estimate
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive_choice import fitted, within
-from understudy.synthesizers.adaptive_gain import MEAN, pair_weights
+from understudy.synthesizers.adaptive_gain import MEAN
 from understudy.synthesizers.adaptive_outright import tells_columns
 from understudy.synthesizers.adaptive_run import REST, Run
+from understudy.synthesizers.adaptive_weights import column_weights, pair_weights
 from understudy.synthesizers.aim import noise_power, one_ways, unit_noise
 from understudy.synthesizers.base import (
     LEFT_OUT,
@@ -111,10 +112,7 @@ class Adaptive(Synthesizer):
         progress("measuring", 0.0)
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
-        column = dict.fromkeys(schema, 0.0)
-        for clique, weight in asked.items():
-            for name in clique:
-                column[name] += weight
+        column = column_weights(asked, list(schema))
         least = max(ANYWAY * sum(column.values()) / len(column), 1e-9)
         part = {n: (max(column[n], least) * schema.sizes((n,))[0]) ** (1 / (1 + power)) for n in schema}
         split = rounded([part[n] for (n,) in singles])
@@ -162,4 +160,7 @@ class Adaptive(Synthesizer):
 
 def _ordered(clique: Clique, place: Mapping[str, int]) -> Clique:
     """The columns of a clique that vary, in the schema's order."""
+    at = [place.get(name, -1) for name in clique]
+    if at and at[0] >= 0 and at == sorted(at):  # as most are: all triples of 200 columns are 1.3 million
+        return clique
     return tuple(sorted((name for name in clique if name in place), key=place.__getitem__))

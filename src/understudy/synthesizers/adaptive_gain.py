@@ -15,12 +15,11 @@ is set anywhere. For Laplace noise 1/v is ∝ the part squared, and the gain's c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.measurements import Clique
 from understudy.models.interactions import folded
 
 Array = NDArray[np.float64]
@@ -112,19 +111,3 @@ def _hull(gains: Array) -> Array:
 def _below(gains: Array, a: int, b: int, c: int) -> bool:
     """Whether the middle one of three points lies below the line through the others."""
     return bool((gains[b] - gains[a]) * (PARTS[c] - PARTS[a]) <= (gains[c] - gains[a]) * (PARTS[b] - PARTS[a]))
-
-
-def pair_weights(workload: Mapping[Clique, float], names: Sequence[str]) -> dict[Clique, float]:
-    """How much of a workload holds each pair of columns; pairs that none of it holds are left out.
-
-    >>> pair_weights({("a", "b", "c"): 1.0, ("b", "c"): 2.0}, ["a", "b", "c"])
-    {('a', 'b'): 1.0, ('a', 'c'): 1.0, ('b', 'c'): 3.0}
-    """
-    place = {name: i for i, name in enumerate(names)}
-    found: dict[tuple[int, int], float] = {}
-    for clique, weight in workload.items():
-        inside = sorted(place[name] for name in clique if name in place)
-        for i, a in enumerate(inside):
-            for b in inside[i + 1 :]:
-                found[a, b] = found.get((a, b), 0.0) + weight
-    return {(names[a], names[b]): found[a, b] for a, b in sorted(found) if found[a, b] > 0}

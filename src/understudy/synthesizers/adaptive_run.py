@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +30,7 @@ from understudy.synthesizers.adaptive_choice import (
 )
 from understudy.synthesizers.adaptive_gain import MEAN, PARTS, Array
 from understudy.synthesizers.adaptive_outright import HIDE, TOLD, numbers
+from understudy.synthesizers.adaptive_weights import strongest
 from understudy.synthesizers.base import Curator, Progress
 from understudy.synthesizers.contrasts import Maps, contrasts
 from understudy.synthesizers.levels import coarse_maps, coarser, through
@@ -216,10 +216,8 @@ class Run:
         """Triples of the workload, how far they are beyond their pairs: asked where answers would tell, else as chance takes them."""
         single = {name: self.state.model.marginal((name,)) for name in self.sizes}
         total = max(self.state.model.total, 1e-9)
-        fits = [r for r in self.weights if len(r) == 3 and 0 < _cells(r, self.sizes) <= self.how.largest]
         # Of very many, those whose pairs are farthest from the model.
-        strong = {r: sum(pairs.far.get(p, 0.0) for p in combinations(r, 2)) * self.weights[r] for r in fits}
-        some = sorted(fits, key=lambda r: -strong[r])[:TRIPLES]
+        some = strongest(self.weights, pairs.far, self.sizes, self.how.largest, TRIPLES)
         noise = self.unit * (float(self.how.selection) / max(len(some), 1)) ** -self.power
         if noise < TELLING * total:
             expected = expected_counts(self.state.model, some)

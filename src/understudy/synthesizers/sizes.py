@@ -130,9 +130,13 @@ class Growth:
         """Let the tree hold this clique too."""
         if self.holds(clique):
             return
-        self.cells += self.cost(clique)
-        nodes = [node for part in self._touched(clique) for node in part]
-        part = list(JunctionTree.of([*nodes, clique], self.sizes).nodes)
+        touched = self._touched(clique)
+        nodes = [node for part in touched for node in part]
+        if len(touched) == len(clique):  # it hangs between the parts
+            part = [*(node for node in nodes if len(node) > 1), clique]
+        else:
+            part = list(JunctionTree.of([*nodes, clique], self.sizes).nodes)
+        self.cells += sum(map(self._size, part)) - sum(map(self._size, nodes))
         for name in {name for node in part for name in node}:
             self._parts[name] = part
 
