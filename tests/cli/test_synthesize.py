@@ -110,6 +110,17 @@ def test_a_resumed_run_pays_nothing_and_gives_the_same(
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
+def test_a_run_is_not_resumed_with_another_budget(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    words = ("synthesize", people, "--schema", schema, "-o", "a.csv", "--json", "--epsilon")
+    run = shell(*words, 1).json["run"]
+    for budget in ((2,), (1, "--delta", "1e-6")):
+        done = shell(*words, *budget, "--resume", run)
+        assert done.code == 1
+        assert f"Run {run} was begun with ε = 1.00, δ = 1e-9: take it up with these. Nothing was spent." in done.err
+    assert shell(*words, 1, "--delta", "1e-9", "--resume", run).code == 0
+    assert spent(tmp_path / "people.csv.ledger") == 1.0
+
+
 def test_random_needs_no_rows_and_no_ledger(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
     words = ("--synthesizer", "random", "--epsilon", 1, "--rows", 10, "-o", "out.csv", "--json")
     done = shell("synthesize", people, "--schema", schema, *words)
@@ -357,6 +368,13 @@ def test_a_file_that_is_not_as_most_are_can_be_described_and_synthesized(
     assert words.get(kind, "Oslo") in (tmp_path / "odd.yaml").read_text()
     done = shell("synthesize", "odd.csv", "--schema", "odd.yaml", "--epsilon", 5, *options, "-o", "out.csv", "--json")
     assert (done.code, done.err) == (0, "")
+    words = ("--schema", "odd.yaml", *options, "--json")
+    looked = shell("evaluate", "odd.csv", "out.csv", "--no-risk", "--holdout", "odd.csv", *words)
+    assert (looked.code, looked.json["left_out"]) == (0, []), looked.err
+    audited = shell(
+        "audit", "odd.csv", "--epsilon", 1, "--runs", 100, "--canaries", 20, "--synthesizer", "independent", *words
+    )
+    assert audited.code == 0, audited.err
 
 
 def test_how_a_csv_file_is_read_goes_with_no_other_file(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     "--canaries", type=click.IntRange(20, 4_000), default=500, show_default=True, help="Made rows beside FILE's."
 )
 @click.option("--ledger", type=options.FILE, metavar="L", help="Where the look at FILE is noted. Default: FILE.ledger.")
+@options.csv
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the canaries and their coins. Noise has no seed.")
 @options.as_json
 @click.pass_obj
@@ -54,6 +56,9 @@ def audit(
     runs: int,
     canaries: int,
     ledger: Path | None,
+    delimiter: str | None,
+    encoding: str | None,
+    multiline: bool,
     seed: int | None,
     as_json: bool,
 ) -> int:
@@ -64,14 +69,18 @@ def audit(
     """
     if file is not None:
         check_input(file)
-    elif schema is not None or ledger is not None:
-        raise click.UsageError("--schema and --ledger go with a FILE.")
+    elif schema is not None or ledger is not None or delimiter is not None or encoding is not None or multiline:
+        raise click.UsageError("--schema, --ledger, --delimiter, --encoding and --multiline go with a FILE.")
     method = settings.chosen(synthesizer, set_options)
     from understudy.workflow.audit import audit as look
+    from understudy.workflow.opening import open_source
 
-    with screen.progress():
+    with screen.progress(), ExitStack() as files:
+        table = None
+        if file is not None:
+            table = files.enter_context(open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline))
         found = look(
-            file,
+            table,
             schema,
             synthesizer=method,
             epsilon=epsilon,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +70,7 @@ FAMILIES = ("gaussian", "logit", "probit", "poisson")
 @click.option(
     "-o", "--output", type=options.FILE, metavar="OUT", help="The page to write (.html); its JSON twin goes beside it."
 )
+@options.csv
 @options.as_json
 @click.pass_obj
 def evaluate(
@@ -90,32 +93,38 @@ def evaluate(
     no_risk: bool,
     ledger: Path | None,
     output: Path | None,
+    delimiter: str | None,
+    encoding: str | None,
+    multiline: bool,
     as_json: bool,
 ) -> None:
     """Compare REAL with one or more SYNTHETIC tables: utility, risk, attacks, on one page that loads nothing.
 
     The page is internal: it was computed from the real rows without noise. `--without-real` makes the part that may be published.
+    `--delimiter`, `--encoding` and `--multiline` say how REAL and the holdout are read.
     """
     if output is not None:
         twin = output.with_suffix(".json")
         check_outputs([output, twin], inputs=[p for p in (real, release, holdout, named, *synthetic, *copies) if p])
     from understudy.reports.evaluate import evaluate as compare
     from understudy.reports.evaluate import publish
+    from understudy.workflow.opening import open_source
 
+    opened = partial(open_source, delimiter=delimiter, encoding=encoding, multiline=multiline)
     try:
         if without_real:
             made = publish(release)
         elif real is None or (not synthetic and release is None):
             raise click.UsageError("say which real table, and which synthetic one or --release")
         else:
-            with screen.progress():
+            with screen.progress(), ExitStack() as files:
                 made = compare(
-                    real,
+                    files.enter_context(opened(real)),
                     synthetic[0] if synthetic else None,
                     others=synthetic[1:],
                     release=release,
                     schema=schema,
-                    holdout=holdout,
+                    holdout=None if holdout is None else files.enter_context(opened(holdout)),
                     targets=target or None,
                     formulas=_formulas(formula),
                     quasi=quasi or None,

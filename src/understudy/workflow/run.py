@@ -120,6 +120,8 @@ def synthesize(
             run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)
         else:
             run = book.resume(resume)
+            if run.budget != Budget(budget.epsilon, run.budget.delta if delta is None else budget.delta):
+                raise Refused(f"Run {resume} was begun with {run.budget}: take it up with these. Nothing was spent.")
             budget, filter = run.budget, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
         room = Room(
             table=Table(source, described),
