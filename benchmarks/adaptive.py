@@ -3,16 +3,12 @@
     python benchmarks/adaptive.py --data DIR                       everything; hours
     python benchmarks/adaptive.py --table fair --table chain       these tables
     python benchmarks/adaptive.py --only adaptive --only aim --epsilon 1 --runs 5
-    python benchmarks/adaptive.py --task --data DIR                classification instead: train on synthetic, test on real rows
 
 Errors are the mean total variation distance over all pairs and all triples of columns (a fixed random 500 where there are more; none above
 3,000,000 cells), as means over the runs with their standard errors. Seconds are those the processor was busy from rows in memory to
 synthetic rows in memory. δ = 1e-9, add/remove. Beside every other synthesizer stands whether `adaptive` has won (+), lost (-) or tied
 (=) in pairs and triples: a tie is within two standard errors of the difference. Where the error of `adaptive` rises with ε by more
 than that, a line says so. A table, then one line of JSON.
-
-The task: income in Adult by gradient boosting with the default settings of scikit-learn, trained on synthetic rows made from two thirds of
-the real ones, area under the curve on the other third, against the same trained on the real two thirds.
 """
 
 from __future__ import annotations
@@ -156,37 +152,6 @@ def compare(options: argparse.Namespace) -> list[dict[str, object]]:
     return results
 
 
-def task(options: argparse.Namespace) -> list[dict[str, object]]:
-    """Income in Adult: area under the curve on real rows that no synthesizer saw."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.metrics import roc_auc_score
-
-    table = load("adult", options.data)
-    label = list(table.sizes)[-1]
-    draw = np.random.default_rng(0).permutation(table.rows)
-    seen, unseen = draw[: table.rows * 2 // 3], draw[table.rows * 2 // 3 :]
-    columns = [name for name in table.sizes if name != label]
-
-    def area(codes: dict[str, np.ndarray]) -> float:
-        model = HistGradientBoostingClassifier(random_state=0)
-        model.fit(np.stack([codes[n] for n in columns], axis=1), codes[label])
-        held = np.stack([table.codes[n][unseen] for n in columns], axis=1)
-        return float(roc_auc_score(table.codes[label][unseen], model.predict_proba(held)[:, 1]))
-
-    half = Coded({name: column[seen] for name, column in table.codes.items()}, table.sizes)
-    real = area(half.codes)
-    print(f"trained on real rows: area {real:.4f}")
-    results: list[dict[str, object]] = [{"synthesizer": "real", "area": real}]
-    for epsilon in options.epsilon or ("1", "10"):
-        for name in options.only or ("adaptive",):
-            areas = [area(job(name, epsilon, half)[0]) for _ in range(options.runs)]
-            off = float(np.std(areas, ddof=1) / math.sqrt(len(areas))) if len(areas) > 1 else 0.0
-            mean = float(np.mean(areas))
-            print(f"{epsilon:>5} {name:<12} area {mean:.4f} ± {off:.4f}, {real - mean:+.4f} below", flush=True)
-            results.append({"synthesizer": name, "epsilon": epsilon, "area": mean, "error": off})
-    return results
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with adult-coded.csv and acs-ma2019.csv")
@@ -194,10 +159,9 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=list(SYNTHESIZERS), help="this one; may be repeated")
     parser.add_argument("--epsilon", action="append", help="this ε; may be repeated")
     parser.add_argument("--runs", type=int, default=3, help="runs to take the mean of")
-    parser.add_argument("--task", action="store_true", help="classification instead of marginals")
     parser.add_argument("--json", type=Path, help="also write the JSON to this file")
     options = parser.parse_args()
-    results = task(options) if options.task else compare(options)
+    results = compare(options)
     print(json.dumps(results))
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n")

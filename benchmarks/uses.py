@@ -39,9 +39,9 @@ SCORES = ("pairs", "with label", "ranges", "area", "busy")
 class Uses:
     """A table in two parts, and what any stand-in of the first is scored by."""
 
-    def __init__(self, table: Coded) -> None:
-        draw = np.random.default_rng(0).permutation(table.rows)
-        seen, unseen = np.split(draw, [table.rows * 2 // 3])
+    def __init__(self, table: Coded, *, seen: float = 2 / 3, split: int = 0) -> None:
+        draw = np.random.default_rng(split).permutation(table.rows)
+        seen, unseen = np.split(draw, [int(table.rows * seen)])
         self.sizes, self.label = table.sizes, list(table.sizes)[-1]
         self.seen = {name: codes[seen] for name, codes in table.codes.items()}
         self.unseen = {name: codes[unseen] for name, codes in table.codes.items()}
@@ -56,13 +56,13 @@ class Uses:
         """Codes as a table of whole numbers."""
         return pa.table({n: pa.array(codes[n].astype(np.int32)) for n in self.sizes})
 
-    def area(self, codes: dict[str, np.ndarray]) -> float:
+    def area(self, codes: dict[str, np.ndarray], learner: str = "HistGradientBoostingClassifier") -> float:
         """How well a classifier trained on these rows tells the label of rows that nobody saw."""
-        from sklearn.ensemble import HistGradientBoostingClassifier
+        from sklearn import ensemble
         from sklearn.metrics import roc_auc_score
 
         names = [name for name in self.sizes if name != self.label]
-        model = HistGradientBoostingClassifier(random_state=0)
+        model = getattr(ensemble, learner)(random_state=0)
         model.fit(np.stack([codes[n] for n in names], axis=1), codes[self.label] > self.cut)
         held = np.stack([self.unseen[n] for n in names], axis=1)
         return float(roc_auc_score(self.unseen[self.label] > self.cut, model.predict_proba(held)[:, 1]))
@@ -72,10 +72,9 @@ class Uses:
         ranges = ",".join(self.sizes)
         return [word.replace("label", f"label={self.label}").replace("ranges", f"ranges={ranges}") for word in words]
 
-    def scores(self, who: str, epsilon: str) -> list[float]:
-        """One run and its scores."""
+    def stand_in(self, who: str, epsilon: str) -> dict[str, np.ndarray]:
+        """The codes of one run on the rows that may be seen."""
         name, *words = who.split()
-        start = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
             release = synthesize(
                 self.frame(self.seen),
@@ -88,9 +87,14 @@ class Uses:
                 dataset="bench",
             )
             sampled = release.sample()
-        busy = time.process_time() - start
         assert isinstance(sampled, pa.Table)
-        fake = {n: sampled[n].to_numpy() for n in self.sizes}
+        return {n: sampled[n].to_numpy() for n in self.sizes}
+
+    def scores(self, who: str, epsilon: str) -> list[float]:
+        """One run and its scores."""
+        start = time.process_time()
+        fake = self.stand_in(who, epsilon)
+        busy = time.process_time() - start
         off = [
             float(np.abs(a - b).sum()) / 2 for a, b in zip(self.real, shares(fake, self.sizes, self.pairs), strict=True)
         ]
