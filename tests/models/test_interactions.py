@@ -7,7 +7,7 @@ import pytest
 
 from understudy.measurements import Centring, Identity
 from understudy.models.consistency import project_simplex
-from understudy.models.interactions import COLUMN, LEAST, MOST, believed, evened, folded, strengths
+from understudy.models.interactions import COLUMN, LEAST, MOST, believed, evened, folded, largest, strengths
 from understudy.models.terms import Term
 
 
@@ -113,3 +113,24 @@ def test_columns_that_noise_hides_are_even_and_others_are_left_alone():
 
     assert off(300.0, lean=True) < 0.8 * off(300.0, lean=False)
     assert off(3.0, lean=True) < 1.1 * off(3.0, lean=False)
+
+
+def test_no_strength_is_beyond_what_the_rows_can_be_off_by():
+    """Noise of a million rows on a thousand: by chance alone the likeliest strength is large, and none such is possible."""
+    expected = np.full((8, 8), 1000 / 64)
+    rng = np.random.default_rng(3)
+    shape = (Identity(8), Identity(8))
+    noisy = [Term((f"a{i}", "b"), shape, expected + rng.normal(0, 1e6, (8, 8)), 0.7e12) for i in range(3)]
+    assert strengths([(term, expected) for term in noisy]).max() <= largest(expected) < 200
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (8, 8), (2, 50), (4, 4, 4)])
+def test_the_largest_strength_leaves_room_for_columns_that_follow_one(shape):
+    """All columns are functions of the one with most values: no table is further from independence."""
+    rows, most = 10_000, max(shape)
+    values = np.arange(rows) % most
+    codes = [values * size // most for size in shape]
+    counts = np.zeros(shape)
+    np.add.at(counts, tuple(codes), 1)
+    expected = np.full(shape, rows / counts.size)
+    assert ((counts - expected) ** 2 / expected).mean() <= largest(expected) * (1 + 1e-9)

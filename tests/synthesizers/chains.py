@@ -43,6 +43,7 @@ def ran(
     delta="1e-9",
     neighbours=Neighbours.ADD_REMOVE,
     currency=None,
+    workload=(),
 ) -> tuple[Release, list[str]]:
     """A whole run, and the stages it told of."""
     told: list[str] = []
@@ -56,6 +57,7 @@ def ran(
         dataset="chain",
         neighbours=neighbours,
         currency=currency,
+        workload=workload,
         seed=1,
         progress=lambda stage, _: told.append(stage),
     )

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from understudy.synthesizers.adaptive_gain import MEAN, PARTS, best_parts, gain_curve
+from understudy.models.interactions import MEAN
+from understudy.synthesizers.adaptive_gain import PARTS, best_parts, gain_curve
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])

@@ -35,6 +35,9 @@ MOST = 4.0
 COLUMN = 300.0
 """The strength of a single column: what was measured of it is believed."""
 
+MEAN = math.sqrt(2 / math.pi)
+"""How far a normal number of deviation one is from nothing, in the mean."""
+
 FOLD = 40
 """Kinds of cells that are told apart by what they expect."""
 
@@ -62,12 +65,31 @@ def strengths(looks: Sequence[tuple[Term, Array]]) -> Array:
     if not looks:
         return np.zeros(0)
     unlikely = np.stack([_unlikely(term, expected) for term, expected in looks])
+    possible = np.array([largest(term.square(expected)) for term, expected in looks])
+    unlikely[np.maximum(possible, LEAST)[:, None] < STRENGTHS] = math.inf
     likely = np.exp((unlikely.min(axis=1, keepdims=True) - unlikely) / 2)
     even = np.full(STRENGTHS.size, 1 / STRENGTHS.size)
     spread = even
     for _ in range(ROUNDS):
         spread = (_normal(likely * spread).sum(axis=0) + EVEN * even) / (len(looks) + EVEN)
     return np.asarray(_normal(likely * spread) @ STRENGTHS)
+
+
+def largest(expected: Array) -> float:
+    """The largest strength that counts can have around these: no table of as many rows is further off, by either distance.
+
+    Moving all N rows is a distance of 2N, which a strength τ² makes with MEAN·τ·Σ√e. And if all columns follow one, that with most values,
+    the squared distances in parts of what is expected add up to N times the values that the others would have together.
+
+    >>> round(largest(np.full((8, 8), 10.0))), round(largest(np.full((2, 100), 100.0)))
+    (70, 628)
+    """
+    total = float(expected.sum())
+    even = float(np.sqrt(np.maximum(expected, 0)).sum()) * MEAN
+    if even <= 0:
+        return 0.0
+    others = expected.size / (max(expected.shape) if expected.ndim > 1 else 1)
+    return max((2 * total / even) ** 2, total * (others - 1) / expected.size)
 
 
 def _normal(rows: Array) -> Array:

@@ -16,7 +16,8 @@
      becomes aims that rows of a sample meet (models/aimed.py).
 
 Two columns have nothing to choose, and pairs of two-valued columns that noise hides are asked for all at once
-(synthesizers/adaptive_outright.py). The stages are in synthesizers/adaptive_run.py.
+(synthesizers/adaptive_outright.py). A table of few columns, or of few cells, gets Laplace noise in place of Gaussian where that is the
+smaller one, and all that is worth it at once (synthesizers/adaptive_few.py). The stages are in synthesizers/adaptive_run.py.
 
 The ideas it stands on: pair scores against paid one-ways, the split by size, and a table of rows updated towards marginals that no model
 holds (Zhang et al., "PrivSyn", 2021); maximum entropy on a junction tree (McKenna, Sheldon, Miklau, "Graphical-model based estimation",
@@ -25,7 +26,7 @@ One formula, the expected gain, decides what is measured and how exactly.
 
 Why it is private: one-ways, distances and marginals are questions to the curator, each priced before it is answered. Which are asked, and
 with which noise, is computed from answers already paid for and from sizes. All noise is Gaussian in a GDP run (Laplace in a pure one), so
-the account is exact.
+the account is exact. Which of the two it is follows from sizes, ε and δ, or is said by whoever starts the run.
 """
 
 from __future__ import annotations
@@ -34,19 +35,25 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import ClassVar
 
 from numpy.random import Generator
 
+from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Currency
+from understudy.accounting.filter import Filter
+from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Measurements
 from understudy.models.aimed import AimedModel
 from understudy.models.aiming import aimed
 from understudy.models.estimation import LIMIT_CELLS, estimate
+from understudy.models.interactions import MEAN
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive_choice import fitted, within
-from understudy.synthesizers.adaptive_gain import MEAN
+from understudy.synthesizers.adaptive_few import POWER, few, laplace
 from understudy.synthesizers.adaptive_outright import tells_columns
 from understudy.synthesizers.adaptive_run import REST, Run
 from understudy.synthesizers.adaptive_weights import column_weights, pair_weights
@@ -98,6 +105,20 @@ class Adaptive(Synthesizer):
         if min(self.cells, self.largest) < 1:
             raise Refused("adaptive: `cells` and `largest` must be at least 1. Nothing was spent")
 
+    def currency(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Currency:
+        """Laplace noise for a table of few columns or few cells, where it is the smaller one."""
+        names = list(schema)
+        if budget.currency is Currency.PURE or not all(schema[name].closed for name in names):
+            return budget.currency
+        sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}
+        if not sizes or coarse_maps(schema, list(combinations(sizes, 2))):
+            return budget.currency
+        # One row replaced by another changes two counts.
+        changed, rows = (2 if neighbours is Neighbours.REPLACE else 1), schema.unit.max_rows
+        epsilon = float(budget.epsilon) / (changed * rows)
+        gaussian = changed * rows**2 / float(Filter.of(budget).total)
+        return Currency.PURE if laplace(list(sizes.values()), epsilon, gaussian, self.largest) else budget.currency
+
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
         """One-ways, distances, and what gains most, in three stages."""
         schema, power = curator.schema, noise_power(curator.currency)
@@ -128,9 +149,13 @@ class Adaptive(Synthesizer):
         # The deviation that the whole budget would buy for one marginal.
         unit = unit_noise(bought, self.singles, power) / (1 / math.sqrt(2) if power == 1 else MEAN)
         run = Run(curator, self, sizes, weights | asked, column, found + bought, unit, power, progress)
-        run.forest(pairs, singles, split)
-        left_out = run.tree(pairs) if curator.left > REST else []
-        run.triples()
+        left_out: list[Clique] = []
+        if power == POWER and few(sizes.values(), self.largest) and not levels:
+            run.at_once()
+        else:
+            run.forest(pairs, singles, split)
+            left_out = run.tree(pairs) if curator.left > REST else []
+            run.triples()
         if curator.left > REST:  # what no triple was worth
             run.found += curator.measure(last, share=curator.left, weights=rounded([part[n] for (n,) in last]))
         if left_out:

@@ -19,10 +19,11 @@ from itertools import combinations
 import numpy as np
 
 from understudy.measurements import Clique, Distance, Measurement, Measurements
+from understudy.models.interactions import MEAN
 from understudy.models.residuals import Residuals
 from understudy.models.variance import noise_variance
 from understudy.schema import Schema
-from understudy.synthesizers.adaptive_gain import MEAN, Array, best_parts, gain_curve
+from understudy.synthesizers.adaptive_gain import Array, best_parts, gain_curve
 from understudy.synthesizers.contrasts import Maps, contrasted, saving
 from understudy.synthesizers.sizes import Growth, column_sizes
 

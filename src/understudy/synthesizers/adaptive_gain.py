@@ -20,11 +20,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.interactions import folded
+from understudy.models.interactions import MEAN, folded
 
 Array = NDArray[np.float64]
-
-MEAN = math.sqrt(2 / math.pi)
 
 PARTS: Array = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 73)])
 """Parts of a budget at which gains are tabulated."""

@@ -14,6 +14,7 @@ from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Gap, Identity, Measurements, gaps_of
 from understudy.models.aiming import aimed, expected_counts
 from understudy.models.estimation import estimate
+from understudy.models.interactions import MEAN
 from understudy.models.tree import TreeModel
 from understudy.synthesizers.adaptive_choice import (
     ACROSS,
@@ -28,7 +29,8 @@ from understudy.synthesizers.adaptive_choice import (
     with_columns,
     within,
 )
-from understudy.synthesizers.adaptive_gain import MEAN, PARTS, Array
+from understudy.synthesizers.adaptive_few import Table
+from understudy.synthesizers.adaptive_gain import PARTS, Array
 from understudy.synthesizers.adaptive_outright import HIDE, TOLD, numbers
 from understudy.synthesizers.adaptive_weights import strongest
 from understudy.synthesizers.base import Curator, Progress
@@ -90,6 +92,22 @@ class Run:
 
     def __post_init__(self) -> None:
         self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
+
+    def at_once(self) -> None:
+        """Everything that few columns are worth, with nothing asked before."""
+        model = self.state.model
+        table = Table(
+            single={name: np.asarray(model.marginal((name,))) for name in self.sizes},
+            off=self._off,
+            columns=self.columns,
+            weights=self.weights,
+            total=max(model.total, 1e-9),
+            noise=self._noise()[0],
+            largest=self.how.largest,
+        )
+        parts = table.best_parts()
+        if parts:
+            self._measure(parts, self.curator.left)
 
     def forest(self, pairs: Sequence[Clique], singles: Sequence[Clique], split: Sequence[float]) -> None:
         """The strongest pairs that form a forest, each with the part it would get if all pairs were measured now."""

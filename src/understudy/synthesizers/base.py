@@ -17,6 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
@@ -192,6 +193,10 @@ class Synthesizer(ABC):
             raise Refused(
                 "The schema has no column that may be released. Set `use: true` on at least one. Nothing was spent"
             )
+
+    def currency(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Currency:  # noqa: ARG002
+        """What a run adds up unless somebody says otherwise; told from what is public alone."""
+        return budget.currency
 
     def check_neighbours(self, neighbours: Neighbours) -> None:  # noqa: B027 - most work under both relations
         """Refuse, before anything is spent, a relation it cannot work under."""

@@ -121,7 +121,8 @@ def audit(
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     if runs < 100:
         raise Refused("An audit needs at least 100 answers to each question: use more runs. Nothing was spent")
-    filter = filter_for(budget, WORLD, method, chosen)
+    # The made table is small; what is audited on it is what runs on larger ones add up.
+    filter = filter_for(budget, WORLD, method, chosen or budget.currency, relation)
     refuse_early(WORLD, method, filter, budget.epsilon)
     once: Callable[[], Guesses] | None = None
     if data is not None:
@@ -226,7 +227,7 @@ def _prepared(
             f"{name}: canaries need to know which values there are. Declare this column's domain in a schema (understudy describe"
             " drafts one). Nothing was spent"
         )
-    filter = filter_for(budget, described, method, currency)
+    filter = filter_for(budget, described, method, currency, relation)
     refuse_early(described, method, filter, budget.epsilon)
     with open_ledger(ledger, source, dataset=None, neighbours=relation, schema=described) as book:
         book.note("audit", INTERNAL)

@@ -60,7 +60,7 @@ class Plan:
     >>> from understudy.schema import Boolean
     >>> made = plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000)
     >>> made.cells, f"{made.expected(made.marginals[0]):.3f}"
-    (3, '0.007')
+    (3, '0.002')
     """
 
     synthesizer: str
@@ -135,7 +135,7 @@ class Plan:
 
         >>> from understudy.schema import Boolean
         >>> plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000).group()
-        19
+        5
         """
         found = [m.deviation for m in self._told(columns)]
         return math.ceil(2 * 1.645 * median(found)) if found else None
@@ -166,12 +166,13 @@ def plan(
     method = synthesizer if isinstance(synthesizer, Synthesizer) else make(synthesizer)
     described = schema if isinstance(schema, Schema) else load_schema(schema)
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
-    filter = filter_for(budget, described, method, one_of(Currency, currency, "currency") if currency else None)
-    refuse_early(described, method, filter, budget.epsilon)
     relation = one_of(Neighbours, neighbours, "neighbour relation")
+    wanted = wishes(workload)
+    chosen = one_of(Currency, currency, "currency") if currency else None
+    filter = filter_for(budget, described, method, chosen, relation, wanted)
+    refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
-    wanted = wishes(workload)
     check_wishes(wanted, described)
     known_rows = rows if rows is not None else described.rows
     custody = rehearse(described, filter, epsilon=budget.epsilon, neighbours=relation, people=known_rows or 0)

@@ -105,11 +105,12 @@ def synthesize(
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     source = open_source(data)
     described = without_notes(schema_for(source, schema))
-    filter = filter_for(budget, described, method, one_of(Currency, currency, "currency") if currency else None)
+    wanted = wishes(workload)
+    chosen = one_of(Currency, currency, "currency") if currency else None
+    filter = filter_for(budget, described, method, chosen, relation, wanted)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
-    wanted = wishes(workload)
     check_wishes(wanted, described)
     prior = None if public is None else open_source(public)
     if prior is not None:
@@ -223,11 +224,21 @@ def unit_words(schema: Schema) -> str:
     return schema.unit.noun if schema.unit.id is None else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
 
 
-def filter_for(budget: Budget, schema: Schema, method: Synthesizer, currency: Currency | None) -> Filter:
-    """What the run may spend; part of δ is set aside where thresholds are needed."""
+def filter_for(
+    budget: Budget,
+    schema: Schema,
+    method: Synthesizer,
+    currency: Currency | None,
+    neighbours: Neighbours,
+    wanted: Sequence[Wish] = (),
+) -> Filter:
+    """What the run may spend; part of δ is set aside where thresholds are needed. Without a currency, the synthesizer chooses."""
     thresholds = needs_delta(schema) or method.needs_delta
+    # Ranges are bought beside what a synthesizer asks, bins by bins: too many questions for any other noise than the usual.
+    ranges = any(each.what == "ranges" for each in wanted)
+    chosen = currency or (budget.currency if ranges else method.currency(schema, budget, neighbours))
     return Filter.of(
-        budget, currency=currency, threshold_delta=budget.delta * THRESHOLD_SHARE if thresholds else Fraction(0)
+        budget, currency=chosen, threshold_delta=budget.delta * THRESHOLD_SHARE if thresholds else Fraction(0)
     )
 
 

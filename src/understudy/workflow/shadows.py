@@ -44,7 +44,7 @@ def remaker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[
     budget = Budget.of(promise.epsilon, promise.delta)
 
     def made(codes: Codes) -> Codes:
-        filter = filter_for(budget, schema, method, promise.currency)
+        filter = filter_for(budget, schema, method, promise.currency, promise.neighbours)
         table = Encoded(schema, {name: np.asarray(codes[name], np.int64) for name in schema})
         room = Room(
             table=cast(Rows, table),
