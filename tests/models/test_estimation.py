@@ -14,8 +14,8 @@ from tests.models.build import listed, measured, schema_of
 from understudy.accounting.law import Law
 from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Identity, Measurement, Partition
+from understudy.models.columns import told
 from understudy.models.estimation import estimate, estimate_tree, fitting_cliques
-from understudy.models.interactions import evened
 from understudy.models.pooling import likely_total, pool_total
 from understudy.models.residuals import Residuals
 from understudy.models.terms import Term
@@ -260,7 +260,7 @@ def test_a_lean_fit_believes_of_a_column_what_all_of_its_marginals_say():
     variance = {name: float(pooled.variance((name,)).mean()) for name in schema}
     sums = [Term((name,), (Identity(4),), pooled.marginal((name,)), v) for name, v in variance.items()]
     even = np.full(4, model.total / 4)
-    for name, column in zip(schema, evened([(t, even) for t in sums]), strict=True):
+    for name, column in zip(schema, told([(t, even) for t in sums]), strict=True):
         deviation = math.sqrt(variance[name])
         assert deviation < 60
         assert np.abs(model.marginal((name,)) - column.values).max() < deviation / 2

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.measurements import Centring, Identity
-from understudy.models.consistency import project_simplex
-from understudy.models.interactions import COLUMN, LEAST, MOST, believed, evened, folded, largest, strengths
+from understudy.models.interactions import COLUMN, LEAST, MOST, believed, folded, largest, strengths
 from understudy.models.terms import Term
 
 
@@ -95,24 +94,6 @@ def test_centred_answers_are_believed_for_what_they_are_worth():
         factors.append(16.0 / made[0].variance)
     assert factors[0] == MOST * 1.0  # four counts of noise 4 are one row each
     assert factors[1] < 1
-
-
-def test_columns_that_noise_hides_are_even_and_others_are_left_alone():
-    """Two hundred rows: at a deviation of 300 noise is all there is, and even counts are nearer; at 3 the counts are."""
-    rng = np.random.default_rng(8)
-    true = [200 * rng.dirichlet(np.full(8, 0.7)) for _ in range(10)]
-
-    def off(deviation: float, lean: bool) -> float:
-        seen = [
-            Term((f"c{i}",), (Identity(8),), t + rng.normal(0, deviation, 8), deviation**2) for i, t in enumerate(true)
-        ]
-        told = evened([(t, np.full(8, 25.0)) for t in seen]) if lean else seen
-        return float(
-            np.mean([np.abs(project_simplex(t.values, 200.0) - c).sum() for t, c in zip(told, true, strict=True)])
-        )
-
-    assert off(300.0, lean=True) < 0.8 * off(300.0, lean=False)
-    assert off(3.0, lean=True) < 1.1 * off(3.0, lean=False)
 
 
 def test_no_strength_is_beyond_what_the_rows_can_be_off_by():

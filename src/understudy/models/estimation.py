@@ -20,10 +20,11 @@ from understudy.errors import Refused
 from understudy.measurements import Clique, Identity, Measurements
 from understudy.models.calibration import Calibration
 from understudy.models.caution import best_way
+from understudy.models.columns import told
 from understudy.models.consistency import project_simplex
 from understudy.models.direct import branches, direct_marginals, direct_potentials
 from understudy.models.entropy import SHRINKAGE, TOLERANCE, Fit, fit
-from understudy.models.interactions import around, evened
+from understudy.models.interactions import around
 from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.logspace import aligned
 from understudy.models.pooling import likely_total
@@ -40,6 +41,9 @@ LIMIT_CELLS = 1 << 22
 
 DOUBT = 0.5
 """Parts of a standard deviation that a cell of the base may be in doubt by."""
+
+TOLD = 0.1
+"""The same where counts were told with their noise in mind."""
 
 SMOOTH = 0.2
 """Parts of that doubt that a table of the base is smoothed by, towards the product of its columns."""
@@ -254,7 +258,7 @@ def _pooled(schema: Schema, measurements: Measurements, terms: Sequence[Term], t
     """The terms with single columns told by all that was measured of them.
 
     A lean fit believes columns before it looks at pairs. What it believes must be the best there is: a column that was hardly measured by
-    itself is known better from the sums of its pairs, and one that noise hides is as good as even.
+    itself is known better from the sums of its pairs, and how rows are spread in others tells what noise hides (models/columns.py).
     """
     pooled = Residuals.of(schema, measurements)
     known: dict[str, tuple[Term, Array]] = {}
@@ -266,7 +270,7 @@ def _pooled(schema: Schema, measurements: Measurements, terms: Sequence[Term], t
             term = Term((name,), (Identity(variance.size),), pooled.marginal((name,)), each)
             known[name] = term, total / possible.sum() * possible
     rest = [t for t in terms if len(t.clique) != 1 or t.coarse or t.clique[0] not in known]
-    return [*evened(list(known.values())), *rest]
+    return [*told(list(known.values())), *rest]
 
 
 def _column(schema: Schema, pooled: Residuals, name: str, total: float, known: Array | None = None) -> Array:
@@ -276,10 +280,13 @@ def _column(schema: Schema, pooled: Residuals, name: str, total: float, known: A
     zeros = schema.zeros((name,))
     if not seen.any() or (zeros is not None and zeros.all()):
         return np.asarray(np.full(seen.shape, total / seen.size))
-    noisy = pooled.marginal((name,)) if known is None else known
-    counts = project_simplex(noisy, total, allowed=None if zeros is None else ~zeros)
-    # Empty cells may be empty by chance: half a standard deviation each, and never nothing.
-    counts = counts + np.maximum(DOUBT * np.sqrt(np.where(seen, variance, variance[seen].max())), 1e-9 * total)
+    deviation = np.sqrt(np.where(seen, variance, variance[seen].max()))
+    if known is None:
+        # Empty cells may be empty by chance: half a standard deviation each, and never nothing.
+        counts = project_simplex(pooled.marginal((name,)), total, allowed=None if zeros is None else ~zeros)
+        counts = counts + np.maximum(DOUBT * deviation, 1e-9 * total)
+    else:  # chance is in these counts already
+        counts = known + np.maximum(TOLD * deviation, 1e-9 * total)
     return np.asarray(counts * (total / counts.sum()), np.float64)
 
 

@@ -76,10 +76,11 @@ def strengths(looks: Sequence[tuple[Term, Array]]) -> Array:
 
 
 def largest(expected: Array) -> float:
-    """The largest strength that counts can have around these: no table of as many rows is further off, by either distance.
+    """About the largest strength that counts can have around these; far beyond it lies only what hopeless noise makes by chance.
 
     Moving all N rows is a distance of 2N, which a strength τ² makes with MEAN·τ·Σ√e. And if all columns follow one, that with most values,
-    the squared distances in parts of what is expected add up to N times the values that the others would have together.
+    the squared distances in parts of what is expected add up to N times the values that the others would have together; no two columns
+    are further off, nor more of them unless rows are few where all are rare, and there nothing is shrunk to speak of.
 
     >>> round(largest(np.full((8, 8), 10.0))), round(largest(np.full((2, 100), 100.0)))
     (70, 628)
@@ -154,22 +155,6 @@ def leaned(looks: Sequence[tuple[Term, Array | None]], trust: float = 1.0) -> tu
         made.append(Term(term.clique, term.maps, values, term.variance / factor))
         weight, cells = weight + factor * term.values.size, cells + term.values.size
     return made, weight / max(cells, 1)
-
-
-def evened(columns: Sequence[tuple[Term, Array]]) -> list[Term]:
-    """Single columns drawn to even counts, as far as noise hides that they are not even. With each come the counts it has if even.
-
-    >>> from understudy.measurements import Identity
-    >>> def seen(variance): return Term(("a",), (Identity(4),), np.array([90.0, -40.0, 60.0, 0.0]), variance)
-    >>> even = np.array([100 / 3, 100 / 3, 100 / 3, 0.0])  # the last one is impossible
-    >>> [evened([(seen(v), even)])[0].values.round().tolist() for v in (1.0, 1e8)]
-    [[90.0, -40.0, 60.0, 0.0], [33.0, 33.0, 33.0, 0.0]]
-    """
-    found = strengths(columns)
-    return [
-        Term(t.clique, t.maps, e + (t.values - e) * (tau * e / (tau * e + t.variance)), t.variance)
-        for (t, e), tau in zip(columns, found, strict=True)
-    ]
 
 
 def _kinds(expected: Array) -> NDArray[np.int64]:

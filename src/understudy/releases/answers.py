@@ -6,7 +6,8 @@
 Where everything about the question's columns was measured, the estimate is the unbiased least-squares one and its interval comes from the
 exact variance of that very sum. Elsewhere it is the model's, and the interval is as wide as the card's bound on that marginal, or as wide
 as the table where there is none. A bin that the question cuts in two counts by half, and the interval reaches from none of it to all of it.
-So does the interval of a question that reaches beyond what was learned of a column (releases/reach.py).
+So does the interval of a question that reaches beyond what was learned of a column (releases/reach.py). In a run with pure ε noise is
+Laplace's, whose 95 of 100 reach a little further than those of normal noise, and ends are whole rows.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
+from understudy.accounting.cost import Currency
 from understudy.errors import Refused, SchemaError
 from understudy.measurements import Clique
 from understudy.models.confidence import CONFIDENCE, deviation_of
@@ -32,6 +34,9 @@ from understudy.schema.truth import possibly, surely
 
 if TYPE_CHECKING:
     from understudy.releases.card import Card
+
+_LAPLACE = -math.log(1 - CONFIDENCE) / math.sqrt(2)
+"""Deviations of Laplace noise between which it lies so often; sums of it lie nearer."""
 
 LARGEST = 10_000_000
 """Cells of the marginal that a question may be about."""
@@ -83,7 +88,8 @@ def answer(card: Card, question: str) -> Answer:
         least = np.minimum(sure, surely(opened, wider, clique))
         most = np.maximum(possible, possibly(opened, wider, clique))
     middle = (sure + possible) / 2
-    rows, width = card.rows, float(ndtri((1 + CONFIDENCE) / 2))
+    pure = card.release.guarantee.currency is Currency.PURE
+    rows, width = card.rows, _LAPLACE if pure else float(ndtri((1 + CONFIDENCE) / 2))
     # Of a share the total's own noise cancels in part: the share p of a table is what its weights less p leave.
     table = card.pooled.marginal(clique)
     part = float((middle * table).sum()) / rows if share else 0.0
@@ -105,6 +111,8 @@ def answer(card: Card, question: str) -> Answer:
         reach = math.inf if bound is None else (bound.rows + off) / 2
         low, high = ends[0] - reach, min(ends[2] + reach, rows + off)
         middle_rows, supported = ends[1], False
+    if pure:  # whole numbers with little noise: a deviation may be less than one row, and what is off is off by one
+        low, high = math.floor(low + 1e-9), math.ceil(high - 1e-9)
     low, middle_rows = max(low, 0.0), max(middle_rows, 0.0)
     high = max(high, low)
     unit = rows if share else 1.0

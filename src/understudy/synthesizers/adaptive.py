@@ -75,6 +75,9 @@ from understudy.synthesizers.sizes import column_sizes, rounded, spelled
 TIGHT = 0.02
 """How far the last fit goes: its gap as a share of the loss that noise alone leaves."""
 
+TINY = 1e-4
+"""The ε for one row below which it is not asked which noise is the smaller one: neither tells anything."""
+
 ANYWAY = 0.05
 """What a column that no wish names weighs, in parts of the mean: it is in the release all the same."""
 
@@ -107,16 +110,17 @@ class Adaptive(Synthesizer):
 
     def currency(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Currency:
         """Laplace noise for a table of few columns or few cells, where it is the smaller one."""
-        names = list(schema)
-        if budget.currency is Currency.PURE or not all(schema[name].closed for name in names):
+        if budget.currency is Currency.PURE or not schema.closed:
             return budget.currency
         sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}
-        if not sizes or coarse_maps(schema, list(combinations(sizes, 2))):
+        if not sizes or not few(sizes.values(), self.largest) or coarse_maps(schema, list(combinations(sizes, 2))):
             return budget.currency
         # One row replaced by another changes two counts.
         changed, rows = (2 if neighbours is Neighbours.REPLACE else 1), schema.unit.max_rows
-        epsilon = float(budget.epsilon) / (changed * rows)
-        gaussian = changed * rows**2 / float(Filter.of(budget).total)
+        epsilon, total = float(budget.epsilon) / (changed * rows), float(Filter.of(budget).total)
+        if epsilon < TINY or total <= 0:
+            return budget.currency
+        gaussian = changed * rows**2 / total
         return Currency.PURE if laplace(list(sizes.values()), epsilon, gaussian, self.largest) else budget.currency
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:

@@ -5,30 +5,30 @@ by Laplace noise: with ε = 1 and δ = 1e-9 a deviation of 1.4 rows, not of 5.5.
 off with a pure run, and so is one of few cells, which are counted all at once and tell of every marginal. At a large ε integer noise
 of that kind is mostly nothing at all. `laplace` decides, from sizes, ε and δ alone, before anything is asked.
 
-To ask first how far pairs are from a model would take as much as to measure them, so nothing is asked. After a first look at columns, some
-plans are held side by side: columns alone, all pairs, all triples, the whole table, and the pairs and triples that gain most
-(synthesizers/adaptive_choice.py). How far pairs are from independent is not known and ranges widely, so the error that each plan leaves is
-foretold for weak, middling and strong ones, by the formula that gains are told by, and the plan with the least in the mean is taken.
+After a first look at columns, some plans are held side by side: columns alone, all pairs, all triples, the whole table, and the pairs and
+triples that gain most (synthesizers/adaptive_choice.py). The error that each plan leaves is foretold by the formula that gains are told by,
+and the plan with the least is taken. How far pairs are from independent is asked where the answers would tell and all plans are not the
+same to it; elsewhere weak, middling and strong ones are taken to be as likely as each other.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 
 from understudy.accounting.law import Law
 from understudy.measurements import Clique
-from understudy.models.interactions import MEAN
+from understudy.models.interactions import MEAN, around
 from understudy.models.variance import noise_variance
 from understudy.synthesizers.adaptive_choice import LEAST, Prospects, with_columns
 from understudy.synthesizers.adaptive_gain import Array
 
-COLUMNS = 6
-"""Columns that are few, whatever their sizes."""
+COLUMNS, SMALL = 6, 12
+"""Columns that are few, whatever their sizes, and those of a table that is counted whole: it is told apart by all subsets of them."""
 
 ALL, WHOLE = 0.45, 0.3
 """How much variance Laplace noise may have, in parts of that which Gaussian noise has on all pairs at once: on all pairs, and on their sums
@@ -56,11 +56,11 @@ POWER = 1.0
 def few(sizes: Iterable[int], largest: int) -> bool:
     """Whether a table of such columns has few of them, or can be counted whole.
 
-    >>> few([50] * 6, 100_000), few([2] * 12, 100_000), few([50] * 7, 100_000)
-    (True, True, False)
+    >>> few([50] * 6, 100_000), few([2] * 12, 100_000), few([50] * 7, 100_000), few([2] * 13, 100_000)
+    (True, True, False, False)
     """
     listed = list(sizes)
-    return len(listed) <= COLUMNS or math.prod(listed) <= largest
+    return len(listed) <= COLUMNS or (len(listed) <= SMALL and math.prod(listed) <= largest)
 
 
 def laplace(sizes: Sequence[int], epsilon: float, gaussian: float, largest: int) -> bool:
@@ -96,7 +96,8 @@ class Table:
     """What a first look says of a table, and what is wished for.
 
     `single` has each column's counts, `off` how far they are off, `columns` and `weights` how much of the workload holds each column and
-    each larger marginal; `noise` is the deviation that all that is left would buy for one marginal.
+    each larger marginal; `noise` is the deviation that all that is left would buy for one marginal. `far` says how far pairs are from
+    independent; it is empty where that is not known.
     """
 
     single: Mapping[str, Array]
@@ -106,6 +107,7 @@ class Table:
     total: float
     noise: float
     largest: int
+    far: Mapping[Clique, float] = field(default_factory=dict)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -119,25 +121,20 @@ class Table:
     def best_parts(self) -> dict[Clique, float]:
         """The parts of the budget that leave the least error in the mean of what is assumed."""
         looks = [r for r in self.weights if len(r) > 1 and self.cells(r) <= self.largest]
-        expected = {r: self._independent(r) for r in looks}
-        scenes = [self._far(expected, level) for level in LEVELS]
+        expected = {r: around(r, self.single, self.total) for r in looks}
+        scenes = [self._far(expected, level) for level in (LEVELS if not self.far else LEVELS[:1])]
         plans = [parts for parts in self._plans(expected, scenes) if parts]
         return min(plans, key=lambda parts: self._left(parts, expected, scenes), default={})
 
-    def _independent(self, clique: Clique) -> Array:
-        counts = np.array(self.total)
-        for name in clique:
-            counts = np.multiply.outer(counts, self.single[name] / self.total)
-        return counts
-
     def _far(self, expected: Mapping[Clique, Array], level: float) -> dict[Clique, float]:
         """How far marginals are assumed to be off what smaller ones say, if pairs are off by this share of all rows."""
-        return {
+        assumed = {
             r: math.hypot(
                 (level if len(r) == 2 else BEYOND) * self.total, MEAN * math.sqrt(CHANCE) * float(np.sqrt(table).sum())
             )
             for r, table in expected.items()
         }
+        return assumed | {r: far for r, far in self.far.items() if r in assumed}
 
     def _plans(
         self, expected: Mapping[Clique, Array], scenes: Sequence[Mapping[Clique, float]]
@@ -169,7 +166,7 @@ class Table:
 
     def _variance(self, part: float) -> float:
         """That of the noise which a part of what is left would buy."""
-        return variance(part * math.sqrt(2) / self.noise)
+        return variance(part * math.sqrt(2) / self.noise) if self.noise > 0 else 0.0
 
     def _left(
         self,

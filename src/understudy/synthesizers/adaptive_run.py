@@ -14,7 +14,7 @@ from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Gap, Identity, Measurements, gaps_of
 from understudy.models.aiming import aimed, expected_counts
 from understudy.models.estimation import estimate
-from understudy.models.interactions import MEAN
+from understudy.models.interactions import MEAN, around
 from understudy.models.tree import TreeModel
 from understudy.synthesizers.adaptive_choice import (
     ACROSS,
@@ -94,7 +94,11 @@ class Run:
         self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
 
     def at_once(self) -> None:
-        """Everything that few columns are worth, with nothing asked before."""
+        """Everything that few columns are worth, after a look at pairs where that tells which they are."""
+        pairs = [r for r in self.weights if len(r) == 2 and _cells(r, self.sizes) <= self.how.largest]
+        share = self._look(len(pairs), *LOOK) if pairs else Fraction(1)
+        noise = self.unit * (float(share) / max(len(pairs), 1)) ** -self.power
+        far = dict(self._prospects(pairs).far) if len(pairs) > 1 and noise < TELLING * self.state.model.total else {}
         model = self.state.model
         table = Table(
             single={name: np.asarray(model.marginal((name,))) for name in self.sizes},
@@ -104,6 +108,7 @@ class Run:
             total=max(model.total, 1e-9),
             noise=self._noise()[0],
             largest=self.how.largest,
+            far=far,
         )
         parts = table.best_parts()
         if parts:
@@ -242,7 +247,7 @@ class Run:
             distances = self.curator.errors(expected, share=min(self.how.selection, self.curator.left / 4))
             far = beyond(settled(distances), self._off, pairs.far)
         else:
-            expected = {r: _product([single[name] for name in r], total) for r in some}
+            expected = {r: around(r, single, total) for r in some}
             far = {r: MEAN * math.sqrt(CHANCE) * float(np.sqrt(table).sum()) for r, table in expected.items()}
         return Prospects.of(expected, far, self.weights, *self._noise(), self._contrasts(expected))
 
@@ -272,14 +277,6 @@ class Run:
 
 def _exact(part: float) -> Fraction:
     return Fraction(part).limit_denominator(10_000)
-
-
-def _product(columns: Sequence[Array], total: float) -> Array:
-    """Independent columns."""
-    result = np.array(total)
-    for column in columns:
-        result = np.multiply.outer(result, column / total)
-    return result
 
 
 def _cells(clique: Clique, sizes: Mapping[str, int]) -> int:

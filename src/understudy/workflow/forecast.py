@@ -7,9 +7,8 @@ them. No real row takes part, and no assumption about the machine.
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -17,9 +16,10 @@ import numpy as np
 from understudy.curator.population import Population
 from understudy.measurements import Clique, Measurements
 from understudy.models import Portable
-from understudy.models.variance import cell_variance
+from understudy.models.interactions import MEAN
+from understudy.models.residuals import Residuals
 from understudy.releases.frames import to_frame
-from understudy.schema import Schema
+from understudy.schema import Schema, Unit
 from understudy.synthesizers import Synthesizer
 from understudy.tables import Table, open_table
 
@@ -77,7 +77,8 @@ def forecast(
     source = open_table(frame)
     opening = time.perf_counter() - began
     began = time.perf_counter()
-    table = Table(source, schema)
+    # Keys of people are no part of a rehearsal.
+    table = Table(source, replace(schema, unit=Unit()))
     table.encode()
     table.counts([m.clique for m in measured])
     counting = opening + (time.perf_counter() - began) * rows / some
@@ -103,10 +104,8 @@ def forecast(
 
 def _least(schema: Schema, measured: Measurements, rows: int) -> float:
     """Mean distance of pairs whose columns are independent: what noise does to the two columns, which add up at most."""
-    off = []
-    for name in schema:
-        precision = sum(1 / cell_variance(m) for m in measured if m.plain and m.clique == (name,))
-        off.append(0.4 * schema.sizes((name,))[0] / (math.sqrt(precision) * rows) if precision else 1.0)
+    pooled = Residuals.of(schema, measured)
+    off = [min(MEAN / 2 * float(np.sqrt(pooled.variance((name,))).sum()) / rows, 1.0) for name in schema]
     return min(1.0, min(len(off), 2) * float(np.mean(off)))
 
 

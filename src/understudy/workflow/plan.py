@@ -27,7 +27,7 @@ from understudy.synthesizers.wishes import check_wishes, wishes
 from understudy.workflow.forecast import Forecast, forecast
 from understudy.workflow.opening import one_of
 from understudy.workflow.precision import Known, known
-from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_dropping, refuse_early
+from understudy.workflow.run import DEFAULT_SYNTHESIZER, perform, refuse_dropping, refuse_early, reserved
 
 _STEPS = (10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82)
 """The values of ε that are tried, in tenths, within each power of ten: each a fifth above the last."""
@@ -169,7 +169,7 @@ def plan(
     relation = one_of(Neighbours, neighbours, "neighbour relation")
     wanted = wishes(workload)
     chosen = one_of(Currency, currency, "currency") if currency else None
-    filter = filter_for(budget, described, method, chosen, relation, wanted)
+    budget, filter = reserved(budget, described, method, chosen, relation, wanted)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)

@@ -107,7 +107,8 @@ def synthesize(
     described = without_notes(schema_for(source, schema))
     wanted = wishes(workload)
     chosen = one_of(Currency, currency, "currency") if currency else None
-    filter = filter_for(budget, described, method, chosen, relation, wanted)
+    asked = budget
+    budget, filter = reserved(asked, described, method, chosen, relation, wanted)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
@@ -121,8 +122,13 @@ def synthesize(
             run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)
         else:
             run = book.resume(resume)
-            if run.budget != Budget(budget.epsilon, run.budget.delta if delta is None else budget.delta):
+            deltas = {run.budget.delta} if delta is None else {asked.delta, budget.delta}
+            if run.budget.epsilon != asked.epsilon or run.budget.delta not in deltas:
                 raise Refused(f"Run {resume} was begun with {run.budget}: take it up with these. Nothing was spent.")
+            if chosen not in (None, run.filter.currency):
+                raise Refused(
+                    f"Run {resume} adds up {run.filter.currency.value}: take it up without a currency, or with this one. Nothing was spent."
+                )
             budget, filter = run.budget, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
         room = Room(
             table=Table(source, described),
@@ -224,22 +230,26 @@ def unit_words(schema: Schema) -> str:
     return schema.unit.noun if schema.unit.id is None else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
 
 
-def filter_for(
+def reserved(
     budget: Budget,
     schema: Schema,
     method: Synthesizer,
     currency: Currency | None,
     neighbours: Neighbours,
     wanted: Sequence[Wish] = (),
-) -> Filter:
-    """What the run may spend; part of δ is set aside where thresholds are needed. Without a currency, the synthesizer chooses."""
+) -> tuple[Budget, Filter]:
+    """What a run reserves of a budget, and how it may spend it; part of δ is set aside where thresholds are needed.
+
+    Without a currency, the synthesizer chooses. If that is pure ε, no δ is needed, and none is reserved.
+    """
     thresholds = needs_delta(schema) or method.needs_delta
     # Ranges are bought beside what a synthesizer asks, bins by bins: too many questions for any other noise than the usual.
     ranges = any(each.what == "ranges" for each in wanted)
     chosen = currency or (budget.currency if ranges else method.currency(schema, budget, neighbours))
-    return Filter.of(
-        budget, currency=chosen, threshold_delta=budget.delta * THRESHOLD_SHARE if thresholds else Fraction(0)
-    )
+    if currency is None and chosen is Currency.PURE and not thresholds:
+        budget = Budget(budget.epsilon, Fraction(0))
+    aside = budget.delta * THRESHOLD_SHARE if thresholds else Fraction(0)
+    return budget, Filter.of(budget, currency=chosen, threshold_delta=aside)
 
 
 def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: Fraction) -> None:
