@@ -93,7 +93,7 @@ def test_the_sentence_speaks_of_one_pair_as_one_and_says_how_many_of_very_many_i
 def test_of_two_bounds_the_smaller_one_is_taken_and_both_are_asked_to_hold_more_often(
     people: pl.DataFrame, tmp_path: Path
 ):
-    both = us.synthesize(people, SCHEMA, epsilon=0.3, synthesizer="adaptive", currency="gdp", ledger=tmp_path / "l")
+    both = us.synthesize(people, SCHEMA, epsilon=0.3, synthesizer="adaptive", ledger=tmp_path / "l")
     card, gaps = both.card, {frozenset(g.distance.clique): g for g in both.measurements.gaps}
     checked = 0
     for clique in combinations(SCHEMA, 2):

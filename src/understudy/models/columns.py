@@ -44,7 +44,7 @@ ROUNDS = 10
 SLIGHT = 1e-3
 """Shapes less likely than this have no say."""
 
-HALVINGS = 30
+HALVINGS = 16
 """Times the stretch is halved in which the number lies that makes counts add up."""
 
 
@@ -83,7 +83,9 @@ class _Look:
         self.total = float(even.sum()) / self.deviation
         self.mean = self.total / max(self.answers.size, 1)
         near = self.answers < FAR
-        likely, _ = _near(self.answers[near], SHAPES, self.mean)
+        mass = np.diff(gammainc(SHAPES[:, None], SHAPES[:, None] * EDGES / max(self.mean, LEAST)), axis=1)
+        likely, _ = _near(self.answers[near], mass)
+        self.mass = mass
         far = self.answers[~near, None]
         counts = _far(far, SHAPES, self.mean)
         law = (SHAPES - 1) * np.log(counts) - SHAPES * counts / self.mean
@@ -95,29 +97,33 @@ class _Look:
     def expected(self, weights: Array) -> Array:
         """The mean of every count under shapes with these weights, all adding up to the total."""
         some = weights > SLIGHT * weights.max()
-        shapes, parts = SHAPES[some], weights[some] / weights[some].sum()
-        low, high = -FAR, float(self.answers.max(initial=0.0))
+        shapes, mass, parts = SHAPES[some], self.mass[some], weights[some] / weights[some].sum()
+
+        def less(taken: float) -> Array:
+            """The mean of every count if so much is taken off all answers."""
+            answers = self.answers - taken
+            near, found = answers < FAR, np.zeros(answers.size)
+            likely, moment = _near(answers[near], mass)
+            found[near] = (moment / likely) @ parts
+            found[~near] = _far(answers[~near, None], shapes, self.mean) @ parts
+            return found
+
+        low, high = -1.0, 1.0
+        while low > -FAR and less(low).sum() < self.total:
+            low *= 2
+        while high < self.answers.max(initial=0.0) and less(high).sum() > self.total:
+            high *= 2
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            low, high = (middle, high) if self._less(middle, shapes, parts).sum() > self.total else (low, middle)
-        found = self._less((low + high) / 2, shapes, parts)
+            low, high = (middle, high) if less(middle).sum() > self.total else (low, middle)
+        found = less((low + high) / 2)
         counts, whole = np.zeros(self.possible.shape), float(found.sum())
         counts[self.possible] = self.deviation * (found * (self.total / whole) if whole > 0 else self.mean)
         return counts
 
-    def _less(self, taken: float, shapes: Array, parts: Array) -> Array:
-        """The mean of every count if so much is taken off all answers."""
-        answers = self.answers - taken
-        near, found = answers < FAR, np.zeros(answers.size)
-        likely, moment = _near(answers[near], shapes, self.mean)
-        found[near] = (moment / likely) @ parts
-        found[~near] = _far(answers[~near, None], shapes, self.mean) @ parts
-        return found
 
-
-def _near(answers: Array, shapes: Array, mean: float) -> tuple[Array, Array]:
-    """How likely answers are under each shape, but for a factor, and the same times the true count."""
-    mass = np.diff(gammainc(shapes[:, None], shapes[:, None] * EDGES / mean), axis=1) if mean > 0 else EDGES[None, 1:]
+def _near(answers: Array, mass: Array) -> tuple[Array, Array]:
+    """How likely answers are if true counts are spread like this, for each shape and but for a factor; the same times the true count."""
     # One far below nothing is as good as nothing.
     fits = np.exp(-((np.maximum(answers, -FAR)[:, None] - MIDDLE) ** 2) / 2)
     return np.maximum(fits @ mass.T, LEAST), (fits * MIDDLE) @ mass.T

@@ -7,7 +7,7 @@ Where everything about the question's columns was measured, the estimate is the 
 exact variance of that very sum. Elsewhere it is the model's, and the interval is as wide as the card's bound on that marginal, or as wide
 as the table where there is none. A bin that the question cuts in two counts by half, and the interval reaches from none of it to all of it.
 So does the interval of a question that reaches beyond what was learned of a column (releases/reach.py). In a run with pure ε noise is
-Laplace's, whose 95 of 100 reach a little further than those of normal noise, and ends are whole rows.
+Laplace's, whose 95 of 100 reach a little further than those of normal noise. Noise is whole, and so are the ends, in rows.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def answer(card: Card, question: str) -> Answer:
         reach = math.inf if bound is None else (bound.rows + off) / 2
         low, high = ends[0] - reach, min(ends[2] + reach, rows + off)
         middle_rows, supported = ends[1], False
-    if pure:  # whole numbers with little noise: a deviation may be less than one row, and what is off is off by one
-        low, high = math.floor(low + 1e-9), math.ceil(high - 1e-9)
+    # Noise is whole: where it is small, an end between two numbers is one that it cannot reach and not one that it seldom passes.
+    low, high = float(np.floor(low + 1e-9)), float(np.ceil(high - 1e-9))
     low, middle_rows = max(low, 0.0), max(middle_rows, 0.0)
     high = max(high, low)
     unit = rows if share else 1.0

@@ -16,8 +16,8 @@
      becomes aims that rows of a sample meet (models/aimed.py).
 
 Two columns have nothing to choose, and pairs of two-valued columns that noise hides are asked for all at once
-(synthesizers/adaptive_outright.py). A table of few columns, or of few cells, gets Laplace noise in place of Gaussian where that is the
-smaller one, and all that is worth it at once (synthesizers/adaptive_few.py). The stages are in synthesizers/adaptive_run.py.
+(synthesizers/adaptive_outright.py). In a pure run few columns, or few cells, get all that they are worth at once
+(synthesizers/adaptive_few.py). The stages are in synthesizers/adaptive_run.py.
 
 The ideas it stands on: pair scores against paid one-ways, the split by size, and a table of rows updated towards marginals that no model
 holds (Zhang et al., "PrivSyn", 2021); maximum entropy on a junction tree (McKenna, Sheldon, Miklau, "Graphical-model based estimation",
@@ -26,7 +26,7 @@ One formula, the expected gain, decides what is measured and how exactly.
 
 Why it is private: one-ways, distances and marginals are questions to the curator, each priced before it is answered. Which are asked, and
 with which noise, is computed from answers already paid for and from sizes. All noise is Gaussian in a GDP run (Laplace in a pure one), so
-the account is exact. Which of the two it is follows from sizes, ε and δ, or is said by whoever starts the run.
+the account is exact.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ class Adaptive(Synthesizer):
         if min(self.cells, self.largest) < 1:
             raise Refused("adaptive: `cells` and `largest` must be at least 1. Nothing was spent")
 
-    def currency(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Currency:
-        """Laplace noise for a table of few columns or few cells, where it is the smaller one."""
+    def smallest_noise(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Currency:
+        """Pure ε for a table of few columns or few cells, where Laplace noise is the smaller one."""
         if budget.currency is Currency.PURE or not schema.closed:
             return budget.currency
         sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}

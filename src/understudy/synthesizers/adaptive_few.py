@@ -1,9 +1,10 @@
-"""Few columns: Laplace noise in the place of Gaussian, and everything measured at once.
+"""Few columns in a pure run: everything measured at once, and where that is the more exact run.
 
 What k marginals with equal parts of a budget have of Laplace noise grows with k, of Gaussian noise with √k. But one marginal has less of it
-by Laplace noise: with ε = 1 and δ = 1e-9 a deviation of 1.4 rows, not of 5.5. So a table of few columns, which has few marginals, is better
-off with a pure run, and so is one of few cells, which are counted all at once and tell of every marginal. At a large ε integer noise
-of that kind is mostly nothing at all. `laplace` decides, from sizes, ε and δ alone, before anything is asked.
+by Laplace noise: with ε = 1 and δ = 1e-9 a deviation of 1.4 rows, not of 5.5. So a table of few columns, which has few marginals, is known
+better by a pure run, and so is one of few cells, which are counted all at once and tell of every marginal. At a large ε integer noise of
+that kind is mostly nothing at all. `laplace` says so, from sizes, ε and δ alone; a plan tells it, and what it costs: a Gaussian run hides a
+person better on all but the rarest days, so that nobody but the owner can choose.
 
 After a first look at columns, some plans are held side by side: columns alone, all pairs, all triples, the whole table, and the pairs and
 triples that gain most (synthesizers/adaptive_choice.py). The error that each plan leaves is foretold by the formula that gains are told by,

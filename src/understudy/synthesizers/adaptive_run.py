@@ -55,6 +55,9 @@ LOOK, BETTER = (0.02, Fraction(3, 100)), (0.1, Fraction(12, 100))
 """The share of all rows to within which distances are to be known, and the largest part of the budget that a round of them gets for it;
 and the same for a second look at pairs that noise hides."""
 
+GLANCE = (0.1, Fraction(3, 100))
+"""The same where columns are few: pairs are few too, and all of them may be worth it."""
+
 ROUGH, AGAIN = 0.1, Fraction(1, 4)
 """The share of all rows that columns may be off by at that second look, and the largest part of the budget that they get for it."""
 
@@ -96,9 +99,13 @@ class Run:
     def at_once(self) -> None:
         """Everything that few columns are worth, after a look at pairs where that tells which they are."""
         pairs = [r for r in self.weights if len(r) == 2 and _cells(r, self.sizes) <= self.how.largest]
-        share = self._look(len(pairs), *LOOK) if pairs else Fraction(1)
+        share = self._look(len(pairs), *GLANCE) if pairs else Fraction(1)
         noise = self.unit * (float(share) / max(len(pairs), 1)) ** -self.power
-        far = dict(self._prospects(pairs).far) if len(pairs) > 1 and noise < TELLING * self.state.model.total else {}
+        far = (
+            dict(self._prospects(pairs, GLANCE).far)
+            if len(pairs) > 1 and noise < TELLING * self.state.model.total
+            else {}
+        )
         model = self.state.model
         table = Table(
             single={name: np.asarray(model.marginal((name,))) for name in self.sizes},

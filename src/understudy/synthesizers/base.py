@@ -194,8 +194,8 @@ class Synthesizer(ABC):
                 "The schema has no column that may be released. Set `use: true` on at least one. Nothing was spent"
             )
 
-    def currency(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Currency:  # noqa: ARG002
-        """What a run adds up unless somebody says otherwise; told from what is public alone."""
+    def smallest_noise(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Currency:  # noqa: ARG002
+        """The currency in which a run with this budget has the least noise, for advice; told from what is public alone."""
         return budget.currency
 
     def check_neighbours(self, neighbours: Neighbours) -> None:  # noqa: B027 - most work under both relations

@@ -30,7 +30,7 @@ from understudy.synthesizers import Progress, Synthesizer, Workload, make, silen
 from understudy.tables import Table
 from understudy.workflow.hearing import Hearing, Practice
 from understudy.workflow.opening import open_source, schema_for, without_notes
-from understudy.workflow.run import DEFAULT_SYNTHESIZER, open_ledger, refuse_early, reserved
+from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, open_ledger, refuse_early
 
 RUNS = 50_000
 """Answers to each question on either table."""
@@ -121,8 +121,7 @@ def audit(
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     if runs < 100:
         raise Refused("An audit needs at least 100 answers to each question: use more runs. Nothing was spent")
-    # The made table is small; what is audited on it is what runs on larger ones add up.
-    _, filter = reserved(budget, WORLD, method, chosen or budget.currency, relation)
+    filter = filter_for(budget, WORLD, method, chosen)
     refuse_early(WORLD, method, filter, budget.epsilon)
     once: Callable[[], Guesses] | None = None
     if data is not None:
@@ -227,7 +226,7 @@ def _prepared(
             f"{name}: canaries need to know which values there are. Declare this column's domain in a schema (understudy describe"
             " drafts one). Nothing was spent"
         )
-    budget, filter = reserved(budget, described, method, currency, relation)
+    filter = filter_for(budget, described, method, currency)
     refuse_early(described, method, filter, budget.epsilon)
     with open_ledger(ledger, source, dataset=None, neighbours=relation, schema=described) as book:
         book.note("audit", INTERNAL)

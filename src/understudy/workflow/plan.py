@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -27,7 +27,7 @@ from understudy.synthesizers.wishes import check_wishes, wishes
 from understudy.workflow.forecast import Forecast, forecast
 from understudy.workflow.opening import one_of
 from understudy.workflow.precision import Known, known
-from understudy.workflow.run import DEFAULT_SYNTHESIZER, perform, refuse_dropping, refuse_early, reserved
+from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_dropping, refuse_early
 
 _STEPS = (10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82)
 """The values of ε that are tried, in tenths, within each power of ten: each a fifth above the last."""
@@ -60,7 +60,7 @@ class Plan:
     >>> from understudy.schema import Boolean
     >>> made = plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000)
     >>> made.cells, f"{made.expected(made.marginals[0]):.3f}"
-    (3, '0.002')
+    (3, '0.007')
     """
 
     synthesizer: str
@@ -135,7 +135,7 @@ class Plan:
 
         >>> from understudy.schema import Boolean
         >>> plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000).group()
-        5
+        19
         """
         found = [m.deviation for m in self._told(columns)]
         return math.ceil(2 * 1.645 * median(found)) if found else None
@@ -167,12 +167,11 @@ def plan(
     described = schema if isinstance(schema, Schema) else load_schema(schema)
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     relation = one_of(Neighbours, neighbours, "neighbour relation")
-    wanted = wishes(workload)
-    chosen = one_of(Currency, currency, "currency") if currency else None
-    budget, filter = reserved(budget, described, method, chosen, relation, wanted)
+    filter = filter_for(budget, described, method, one_of(Currency, currency, "currency") if currency else None)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
+    wanted = wishes(workload)
     check_wishes(wanted, described)
     known_rows = rows if rows is not None else described.rows
     custody = rehearse(described, filter, epsilon=budget.epsilon, neighbours=relation, people=known_rows or 0)
@@ -197,11 +196,24 @@ def plan(
         assumed=tuple(
             f"{c.name}: {_assumption(c)}" for c in map(described.__getitem__, described) if not c.closed or uncut(c)
         ),
-        warnings=advice(budget, rows=known_rows),
+        warnings=(
+            *advice(budget, rows=known_rows),
+            *(_smaller(method, described, budget, relation) if currency is None else ()),
+        ),
         rows=known_rows,
         forecast=made,
         neighbours=relation,
     )
+
+
+def _smaller(method: Synthesizer, schema: Schema, budget: Budget, neighbours: Neighbours) -> Iterator[str]:
+    """That another noise would be smaller, and what it costs."""
+    if method.smallest_noise(schema, budget, neighbours) is not budget.currency:
+        guess = 100 / (1 + math.exp(-float(budget.epsilon)))
+        yield (
+            "Columns are few: with --delta 0 noise would be smaller at the same ε. It hides a person less:"
+            f" whoever tries to tell whether somebody is in the table would guess right up to {guess:.3g} times in 100."
+        )
 
 
 def epsilon_for(

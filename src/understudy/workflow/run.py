@@ -105,13 +105,12 @@ def synthesize(
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     source = open_source(data)
     described = without_notes(schema_for(source, schema))
-    wanted = wishes(workload)
     chosen = one_of(Currency, currency, "currency") if currency else None
-    asked = budget
-    budget, filter = reserved(asked, described, method, chosen, relation, wanted)
+    filter = filter_for(budget, described, method, chosen)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
+    wanted = wishes(workload)
     check_wishes(wanted, described)
     prior = None if public is None else open_source(public)
     if prior is not None:
@@ -122,8 +121,7 @@ def synthesize(
             run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)
         else:
             run = book.resume(resume)
-            deltas = {run.budget.delta} if delta is None else {asked.delta, budget.delta}
-            if run.budget.epsilon != asked.epsilon or run.budget.delta not in deltas:
+            if run.budget != Budget(budget.epsilon, run.budget.delta if delta is None else budget.delta):
                 raise Refused(f"Run {resume} was begun with {run.budget}: take it up with these. Nothing was spent.")
             if chosen not in (None, run.filter.currency):
                 raise Refused(
@@ -230,26 +228,12 @@ def unit_words(schema: Schema) -> str:
     return schema.unit.noun if schema.unit.id is None else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
 
 
-def reserved(
-    budget: Budget,
-    schema: Schema,
-    method: Synthesizer,
-    currency: Currency | None,
-    neighbours: Neighbours,
-    wanted: Sequence[Wish] = (),
-) -> tuple[Budget, Filter]:
-    """What a run reserves of a budget, and how it may spend it; part of δ is set aside where thresholds are needed.
-
-    Without a currency, the synthesizer chooses. If that is pure ε, no δ is needed, and none is reserved.
-    """
+def filter_for(budget: Budget, schema: Schema, method: Synthesizer, currency: Currency | None) -> Filter:
+    """What the run may spend; part of δ is set aside where thresholds are needed."""
     thresholds = needs_delta(schema) or method.needs_delta
-    # Ranges are bought beside what a synthesizer asks, bins by bins: too many questions for any other noise than the usual.
-    ranges = any(each.what == "ranges" for each in wanted)
-    chosen = currency or (budget.currency if ranges else method.currency(schema, budget, neighbours))
-    if currency is None and chosen is Currency.PURE and not thresholds:
-        budget = Budget(budget.epsilon, Fraction(0))
-    aside = budget.delta * THRESHOLD_SHARE if thresholds else Fraction(0)
-    return budget, Filter.of(budget, currency=chosen, threshold_delta=aside)
+    return Filter.of(
+        budget, currency=currency, threshold_delta=budget.delta * THRESHOLD_SHARE if thresholds else Fraction(0)
+    )
 
 
 def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: Fraction) -> None:

@@ -26,7 +26,7 @@ from understudy.synthesizers import silent as unheard
 from understudy.synthesizers.wishes import Wish, check_wishes, wishes
 from understudy.tables import Source, Table
 from understudy.workflow.hearing import Practice
-from understudy.workflow.run import ask, reserved
+from understudy.workflow.run import ask, filter_for
 
 
 def remaker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[Codes], Codes]:
@@ -44,7 +44,7 @@ def remaker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[
     budget = Budget.of(promise.epsilon, promise.delta)
 
     def made(codes: Codes) -> Codes:
-        _, filter = reserved(budget, schema, method, promise.currency, promise.neighbours)
+        filter = filter_for(budget, schema, method, promise.currency)
         table = Encoded(schema, {name: np.asarray(codes[name], np.int64) for name in schema})
         room = Room(
             table=cast(Rows, table),
