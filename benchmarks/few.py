@@ -72,7 +72,7 @@ def main() -> None:
                 first, second = (error(table, schema, judge, epsilon, delta, options.runs) for delta in ("0", "1e-9"))
                 ratios.setdefault(epsilon, []).append(np.maximum(first, 1e-6) / np.maximum(second, 1e-6))
     print("| ε | advised | pairs | at most | triples | at most |\n|---|---|---|---|---|---|")
-    for epsilon, some in ratios.items():
+    for epsilon, some in sorted(ratios.items(), key=lambda item: float(item[0])):
         mean, most = np.exp(np.log(some).mean(axis=0)), np.max(some, axis=0)
         cells = " | ".join(f"{mean[i]:.2f} | {most[i]:.2f}" for i in range(2))
         print(f"| {epsilon} | {len(some)} of {options.parts} | {cells} |")
