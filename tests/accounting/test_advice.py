@@ -42,3 +42,8 @@ def test_a_large_delta_is_named():
 
 def test_nothing_is_said_about_rows_nobody_declared():
     assert advice(Budget.of("0.001", "0.5")) == advice(Budget.of("0.001", "0.5"), rows=-3, noisy=True) == ()
+
+
+def test_few_rows_are_off_by_the_noise_that_the_run_would_have():
+    (line,) = advice(Budget.of("0.1"), rows=200)
+    assert "25 % of all rows" in line  # Gaussian noise of 50 rows

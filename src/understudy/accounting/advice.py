@@ -5,9 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from understudy.accounting.budget import Budget, spell
+from understudy.accounting.cost import Sensitivity
+from understudy.accounting.filter import Filter
+from understudy.accounting.preview import expected
 
 FEW = 100
-"""Below this n·ε a single count is off by more than one per cent of all rows."""
+"""Below this n·ε a single count is off by more than one per cent of all rows, whatever the noise."""
 
 
 def advice(budget: Budget, *, rows: int | None = None, noisy: bool = False) -> tuple[str, ...]:
@@ -32,7 +35,8 @@ def advice(budget: Budget, *, rows: int | None = None, noisy: bool = False) -> t
         return tuple(lines)
     kind = "noisy" if noisy else "declared"
     if rows * budget.epsilon < FEW:
-        off = float(100 * Fraction(2**0.5) / (budget.epsilon * rows))
+        whole = expected(Filter.of(budget).total, Sensitivity(Fraction(1), Fraction(1)), budget.currency)
+        off = 100 * whole.deviation / rows
         lines.append(
             f"{rows:,} rows (the {kind} number) are few for ε = {spell(budget.epsilon)}: a single count will be off by about"
             f" {off:.0f} % of all rows. Use more rows, a larger ε, or release fewer numbers."
