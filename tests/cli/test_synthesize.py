@@ -117,7 +117,10 @@ def test_a_run_is_not_resumed_with_another_budget(shell: Shell, people: Path, sc
         done = shell(*words, *budget, "--resume", run)
         assert done.code == 1
         assert f"Run {run} was begun with ε = 1.00, δ = 1e-9: take it up with these. Nothing was spent." in done.err
-    assert shell(*words, 1, "--delta", "1e-9", "--resume", run).code == 0
+    done = shell(*words, 1, "--currency", "zcdp", "--resume", run)
+    assert done.code == 1
+    assert f"Run {run} adds up gdp: take it up without a currency, or with this one. Nothing was spent." in done.err
+    assert shell(*words, 1, "--delta", "1e-9", "--currency", "gdp", "--resume", run).code == 0
     assert spent(tmp_path / "people.csv.ledger") == 1.0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import Refused
-from understudy.schema import Categorical, Integer, Schema
+from understudy.schema import Categorical, Identifier, Integer, Schema, Unit
 from understudy.workflow.plan import epsilon_for
 
 SCHEMA = Schema(
@@ -81,3 +81,10 @@ def test_what_is_left_open_is_assumed_and_said() -> None:
     made = us.plan(open_schema, epsilon=1, rows=5000)
     assert any(line.startswith("town") for line in made.assumed)
     assert 0 < made.discovery < 1
+
+
+def test_a_table_with_keys_is_rehearsed_with_all_its_rows() -> None:
+    keyed = Schema(columns=(*SCHEMA.columns, Identifier(name="pid")), unit=Unit(id="pid", max_rows=3))
+    made = us.plan(keyed, epsilon=1, rows=1_200, synthesizer="mst")
+    assert made.forecast is not None
+    assert 0 < made.forecast.least <= made.forecast.error

@@ -8,8 +8,8 @@ person better on all but the rarest days, so that nobody but the owner can choos
 
 After a first look at columns, some plans are held side by side: columns alone, all pairs, all triples, the whole table, and the pairs and
 triples that gain most (synthesizers/adaptive_choice.py). The error that each plan leaves is foretold by the formula that gains are told by,
-and the plan with the least is taken. How far pairs are from independent is asked where the answers would tell and all plans are not the
-same to it; elsewhere weak, middling and strong ones are taken to be as likely as each other.
+and the plan with the least is taken. How far pairs are from independent is asked where the answers would tell; elsewhere weak, middling and
+strong ones are taken to be as likely as each other.
 """
 
 from __future__ import annotations
