@@ -1,13 +1,13 @@
 """The exact table sampler: one look-up per draw, and more bits for the draws a look-up cannot decide.
 
 A draw is X = min{k : U < F(k)} for a uniform real U. The table holds, for every k that matters, two integers between which
-⌊F(k)·2^64⌋ is proven to lie (they nearly always coincide; an entry where they do not is soft). The first 64 bits u of U
+⌊F(k)·2^64⌋ is proven to lie (where they do not coincide, the entry is soft). The first 64 bits u of U
 settle the draw unless u lies on an entry, that is between its two integers. The lowest entry reaches down to 0 and the
 highest up to 2^64 - 1, so the far tails lie on an entry and nothing is cut off. An unsettled draw goes to `refine`, which
 adds bits to U and precision to F until they part.
 
 Hence the result has exactly the stated law, given fair bits. Proof: docs/proofs/noise.md, theorem 1. The chance of refining
-is about entries · 2^-64 a draw: it costs no time, and leaving it out would cost exactness.
+is under 10^-10 a draw: it costs no time, and leaving it out would cost exactness.
 
 The 64 bits are read as 16 and 48: most of the 65 536 values of the first 16 lie between two entries and need no search.
 """
@@ -25,9 +25,6 @@ from numpy.typing import NDArray
 from understudy.accounting.law import Law
 from understudy.noise.source import OS, Bounds, Source, Uniform
 from understudy.noise.tails import WORD, Tails, tails
-
-PRECISION = 160
-"""Bits to which distribution functions are enclosed when a table is built."""
 
 TABLE_LIMIT = 10_000
 """Largest scale a table is built for (a second and 14 MB there); above it, laws.py draws in other exact ways."""
@@ -118,28 +115,23 @@ def cdf(law: Tails, k: int, bits: int) -> Bounds:
     return (1 << bits) - hi, (1 << bits) - lo
 
 
-def build(law: Tails, precision: int = PRECISION) -> Table:
+def build(law: Tails) -> Table:
     """The table of one law at one scale.
 
     >>> table = build(tails(Law.DISCRETE_LAPLACE, Fraction(2)))
     >>> table.first, table.low.size, table.soft
     (-88, 176, 0)
     """
-    bounds = law.run(precision)
-    shift = precision - WORD
-    one = 1 << precision
-    left_low = [lo >> shift for lo, _ in reversed(bounds)]
-    left_high = [min(hi >> shift, TOP) for _, hi in reversed(bounds)]
-    right_low = [max(one - hi, 0) >> shift for _, hi in bounds]
-    right_high = [min(one - lo >> shift, TOP) for lo, _ in bounds]
+    under, over = law.words()
+    # F(-k-1) = Q(k), F(k) = 1 - Q(k); and 2^64 - 1 - w is the complement of the word w.
     # F does not decrease: a lower bound holds for all later entries too, an upper bound for all earlier ones.
-    low = np.maximum.accumulate(np.array(left_low + right_low, dtype=np.uint64))
-    high = np.minimum.accumulate(np.array(left_high + right_high, dtype=np.uint64)[::-1])[::-1].copy()
+    low = np.maximum.accumulate(np.concatenate([under[::-1], ~over]))
+    high = np.minimum.accumulate(np.concatenate([over[::-1], ~under])[::-1])[::-1].copy()
     assert low[0] == 0, "the far left tail must lie on an entry"
     assert high[-1] == TOP, "the far right tail must lie on an entry"
     if np.array_equal(low, high):
         high = low  # no soft entry: one array serves as both
-    first = -len(bounds)
+    first = -len(under)
     return Table(tails=law, first=first, low=low, high=high, guide=_guide(first, low, high))
 
 

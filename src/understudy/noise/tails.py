@@ -6,21 +6,35 @@ All three laws are symmetric around zero, so Q gives the whole distribution func
   rounded Gaussian    Q(k) = P(N(0,1) > (k+½)/scale)
   discrete Gaussian   Q(k) = Σ_{j>k} exp(-j²/(2 scale²)) / Σ_j exp(-j²/(2 scale²))
 
-`tail` encloses one value at any precision; refinement uses it. `run` encloses Q(0), Q(1), ... down to 2^-64 in one sweep,
-by recurrences that carry their own error count; tables are built from it. docs/proofs/noise.md, §3 derives the counts.
+`tail` encloses one value at any precision; refinement uses it. `words` encloses Q(0), Q(1), ... until they vanish, in one
+sweep that counts its own errors; tables are built from it. docs/proofs/noise.md, §3 derives the counts.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
-from understudy.noise.enclosure import exp_neg, inverse_root_two_pi, normal_tail, shrink
+from understudy.noise.enclosure import exp_neg, normal_tail, shrink
+from understudy.noise.normal import BITS, tails_along
 from understudy.noise.source import Bounds
 
 WORD = 64
+
+PRECISION = 160
+"""Bits to which sweeps on big integers work."""
+
+
+class Words(NamedTuple):
+    """low < Q(k) · 2^64 < high + 1 for k = 0, 1, ..., and the last `low` is zero."""
+
+    low: NDArray[np.uint64]
+    high: NDArray[np.uint64]
 
 
 class Tails(Protocol):
@@ -32,9 +46,18 @@ class Tails(Protocol):
         """Encloses Q(k) · 2^bits for k ≥ 0."""
         ...
 
-    def run(self, bits: int) -> list[Bounds]:
-        """Encloses Q(0), Q(1), ... · 2^bits, up to the first whose lower bound is under 2^-64."""
+    def words(self) -> Words:
+        """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
         ...
+
+
+def packed(bounds: list[Bounds], bits: int) -> Words:
+    """Bounds at `bits` of precision as words. One is taken off before rounding down, so that `low` is truly less."""
+    by = bits - WORD
+    return Words(
+        np.array([max(low - 1, 0) >> by for low, _ in bounds], dtype=np.uint64),
+        np.array([high >> by for _, high in bounds], dtype=np.uint64),
+    )
 
 
 class LaplaceTails:
@@ -63,6 +86,10 @@ class LaplaceTails:
             bounds.append((low, low + error))
         return bounds
 
+    def words(self) -> Words:
+        """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
+        return packed(self.run(PRECISION), PRECISION)
+
 
 class RoundedGaussianTails:
     """round(N(0, scale²))."""
@@ -74,54 +101,11 @@ class RoundedGaussianTails:
         """Encloses Q(k) · 2^bits for k ≥ 0."""
         return normal_tail((2 * k + 1) / (2 * self.scale), bits)
 
-    def run(self, bits: int) -> list[Bounds]:
-        """Encloses Q(0), Q(1), ... · 2^bits, up to the first whose lower bound is under 2^-64."""
-        return self._sweep(bits) if self.scale >= 4 else self._each(bits)
-
-    def _each(self, bits: int) -> list[Bounds]:
-        bounds = [self.tail(0, bits)]
-        while bounds[-1][0] >= 1 << (bits - WORD):
-            bounds.append(self.tail(len(bounds), bits))
-        return bounds
-
-    def _sweep(self, bits: int) -> list[Bounds]:
-        """Q(k) = Q(k-1) - P(X = k), where P(X = k) = φ(x)/σ · Σ a_2m / (2m+1), a_n = He_n(x) hⁿ/n!, x = k/σ, h = 1/(2σ).
-
-        The a_n follow a three-term recurrence; for σ ≥ 4 they are at most 2.1 and a dozen of them suffice.
-        """
-        sigma = self.scale
-        order = 2
-        while (2 * sigma) ** (order + 2) < 1 << bits:
-            order += 2
-        per_step = 1 / (2 * sigma * sigma)  # xh = k · per_step
-        h_squared = (per_step.numerator << bits) // (2 * per_step.denominator)
-        norm_lo, norm_hi = inverse_root_two_pi(bits)
-        norm_error = norm_hi - norm_lo + 1
-        norm = norm_lo * sigma.denominator // sigma.numerator
-        weight = _Weights(sigma, bits)
-        stop, one = 1 << (bits - WORD), 1 << bits
-        # exact ½ at "k = -½": the cell at zero is split evenly between the two sides
-        middle, error, k = one >> 1, 0, 0
-        bounds: list[Bounds] = []
-        series_error = 17 * (order // 2 + 1)
-        while True:
-            xh = (k * per_step.numerator << bits) // per_step.denominator
-            before, here, total = one, xh, one
-            for n in range(2, order + 1):
-                before, here = here, (xh * here - h_squared * before >> bits) // n
-                if not n & 1:
-                    total += here // (n + 1)
-            mass = norm * (weight.low * total >> bits) >> bits
-            mass_error = 4 * weight.error + series_error + 4 * norm_error + 3
-            middle -= mass if k else mass // 2
-            error += mass_error
-            bounds.append((max(middle - error, 0), middle + error))
-            if middle - error < stop:
-                break
-            weight.advance()
-            k += 1
-        assert k * per_step <= 2, "the bound on the series needs xh ≤ 2"
-        return bounds
+    def words(self) -> Words:
+        """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
+        low, high = tails_along(1 / self.scale)
+        spare = WORD - BITS
+        return Words((low << spare).astype(np.uint64), (high << spare).astype(np.uint64))
 
 
 class DiscreteGaussianTails:
@@ -140,6 +124,10 @@ class DiscreteGaussianTails:
         bounds = _theta(self.scale, bits)
         stop = 1 << (bits - WORD)
         return bounds[: next(k for k, (low, _) in enumerate(bounds) if low < stop) + 1]
+
+    def words(self) -> Words:
+        """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
+        return packed(self.run(PRECISION), PRECISION)
 
 
 class _Weights:
