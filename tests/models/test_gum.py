@@ -129,13 +129,29 @@ def test_every_row_of_a_cell_is_picked_equally_often():
 
 
 @pytest.mark.slow
-def test_a_wide_table_comes_close():
-    """50,000 rows × 15 columns, 60 pairs, 100 iterations."""
-    schema, targets = chain([2, 16, 9, 32, 16, 7, 15, 6, 5, 2, 32, 32, 32, 42, 2], 50_000, 4)
-    pairs = [c for c in targets if len(c) == 2][:60]
-    wanted = {c: targets[c] for c in targets if len(c) == 1 or c in pairs}
-    grown = grow(schema, wanted, 50_000, np.random.default_rng(0), Pace(iterations=100, patience=100))
-    assert min(grown.errors) < grown.errors[0] / 4
+def test_a_wide_table_comes_close(monkeypatch):
+    """50,000 rows × 15 columns, 60 of 105 pairs, 100 iterations: with as many copies as in the paper and with fewer.
+
+    Fewer copies meet the 60 a little less closely and the 45 others better, which nothing aims at and which start at .225.
+    """
+    rows = 50_000
+    schema, targets = chain([2, 16, 9, 32, 16, 7, 15, 6, 5, 2, 32, 32, 32, 42, 2], rows, 4)
+    pairs = [c for c in targets if len(c) == 2]
+    wanted = {c: targets[c] for c in targets if len(c) == 1 or c in pairs[:60]}
+
+    def grown() -> tuple[float, float]:
+        made = grow(schema, wanted, rows, np.random.default_rng(0), Pace(iterations=100, patience=100))
+        places = {(a, b): made.table[a].astype(int) * targets[a, b].shape[1] + made.table[b] for a, b in pairs[60:]}
+        others = [np.abs(np.bincount(p, minlength=targets[c].size) - targets[c].ravel()) for c, p in places.items()]
+        return min(made.errors) / made.errors[0], float(np.mean([one.sum() / 2 / rows for one in others]))
+
+    fewer = grown()
+    monkeypatch.setattr(gum, "_held", lambda goals, columns: 1.0)
+    all_copied = grown()
+    assert all_copied[0] < 1 / 4
+    assert fewer[0] < 0.28
+    assert fewer[1] < 0.9 * all_copied[1]
+    assert fewer[1] < 0.19
 
 
 def test_pairs_that_nothing_aims_at_do_not_drift(monkeypatch):
