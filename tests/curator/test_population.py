@@ -41,3 +41,19 @@ def test_some_pairs_depend_more_than_others() -> None:
 
 def test_what_is_impossible_is_empty() -> None:
     assert Population(SCHEMA, 10_000).counts(("a", "e"))[0, 1] == 0
+
+
+def test_very_many_columns_are_about_several_things() -> None:
+    """Forty columns have two topics: pairs of one depend on each other, pairs of two do not, and triples say both."""
+    rows, names = 1_000_000, [f"c{i}" for i in range(40)]
+    people = Population(Schema(columns=tuple(Integer(name=n, min=0, max=5, nullable=False) for n in names)), rows)
+
+    def dependence(a: str, b: str) -> float:
+        table = people.counts((a, b)) / rows
+        return float(np.abs(table - np.outer(table.sum(1), table.sum(0))).sum() / 2)
+
+    assert min(dependence("c0", "c1"), dependence("c3", "c19"), dependence("c20", "c39")) > 0.1
+    assert max(dependence("c0", "c20"), dependence("c19", "c21"), dependence("c39", "c2")) < 1e-4
+    triple = people.counts(("c21", "c0", "c1"))
+    for axis, pair in enumerate((("c0", "c1"), ("c21", "c1"), ("c21", "c0"))):
+        assert np.abs(triple.sum(axis=axis) - people.counts(pair)).sum() < 1e-3 * rows

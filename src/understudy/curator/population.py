@@ -2,7 +2,9 @@
 
 Four kinds of people, unequally many; within a kind, columns are independent. Each column has a few common values and many rare ones, and
 the kinds differ in which values they lean to, in some columns more than in others. So some pairs of columns depend much on each other and
-some less, which is what a synthesizer that looks for dependence has to sort out. Nothing here comes from data: it follows from the schema.
+some less, which is what a synthesizer that looks for dependence has to sort out. A table of very many columns is about several things:
+its columns belong to topics, each with kinds of its own, and those of two topics have nothing to do with each other. Nothing here comes
+from data: it follows from the schema.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ LEANS = (1.0, 1.4, 0.9, 1.8)
 """How much the kinds differ in a column of four codes, in turn; in a column of more codes they differ more, as `_lean` has it. With less,
 fewer and smaller marginals are worth their noise than in surveys and registers, with more, too many are at a small ε: `benchmarks/plan.py`
 holds what a rehearsal chooses against what real tables lead to."""
+
+TOPIC = 32
+"""Columns that one topic has at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +58,22 @@ class Population:
             found[name] = weights / weights.sum(axis=1, keepdims=True)
         return found
 
+    @cached_property
+    def _topics(self) -> dict[str, int]:
+        """What every column is about; as many columns, side by side, are about each."""
+        many = -(-len(self.schema) // TOPIC)
+        return {name: place * many // len(self.schema) for place, name in enumerate(self.schema)}
+
     def counts(self, clique: Clique) -> NDArray[np.int64]:
         """The marginal over a clique, to the nearest whole row."""
-        table = KINDS * self.rows
-        for name in clique:
-            shares = self._shares[name]
-            table = table[..., None] * shares.reshape((len(KINDS), *(1 for _ in range(table.ndim - 1)), -1))
-        expected = table.sum(axis=0)
+        expected = np.full([1] * len(clique), float(self.rows))
+        for topic in {self._topics[name] for name in clique}:
+            share = KINDS.reshape(-1, *[1] * len(clique))
+            for axis, name in enumerate(clique):
+                if self._topics[name] == topic:
+                    shape = [-1 if other == axis else 1 for other in range(len(clique))]
+                    share = share * self._shares[name].reshape(len(KINDS), *shape)
+            expected = expected * share.sum(axis=0)
         zeros = self.schema.zeros(clique) if clique else None
         if zeros is not None:
             expected = np.where(zeros, 0.0, expected)
