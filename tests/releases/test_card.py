@@ -19,7 +19,7 @@ from understudy.models import ProductModel
 from understudy.models.bounds import measured_bound
 from understudy.models.confidence import gap_bound, supported_bound
 from understudy.releases import Release, Verdict
-from understudy.schema import Categorical, Integer, Schema
+from understudy.schema import Categorical, Integer, Schema, parse_predicate
 
 SCHEMA = Schema(
     columns=(
@@ -197,6 +197,19 @@ def test_what_was_not_measured_is_answered_by_the_model_and_says_so(people: pl.D
     assert found.low == 0
     assert found.high > 4000
     assert "not measured" in str(found)
+
+
+def test_what_the_schema_calls_impossible_is_no_question(people: pl.DataFrame, tmp_path: Path):
+    """Nobody is there, exactly; of a question that reaches into it, only the rest counts. Both, measured or not."""
+    schema = replace(SCHEMA, impossible=(parse_predicate("town = 'z' and age < 50"),))
+    allowed = people.filter((pl.col("town") != "z") | (pl.col("age") >= 50))
+    for name in ("independent", "gaussian"):
+        made = us.synthesize(allowed, schema, epsilon=2, synthesizer=name, ledger=tmp_path / name)
+        nobody = made.answer("count where town = z and age < 30")
+        assert (nobody.estimate, nobody.low, nobody.high, nobody.supported) == (0, 0, 0, True)
+        whole, rest = made.answer("count where town = z and age >= 0"), made.answer("count where town = z and age >= 50")
+        assert (whole.estimate, whole.low, whole.high) == (rest.estimate, rest.low, rest.high)
+        assert whole.high > 0
 
 
 @pytest.mark.parametrize(

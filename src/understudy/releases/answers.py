@@ -6,7 +6,8 @@
 Where everything about the question's columns was measured, the estimate is the unbiased least-squares one and its interval comes from the
 exact variance of that very sum. Elsewhere it is the model's, and the interval is as wide as the card's bound on that marginal, or as wide
 as the table where there is none. A bin that the question cuts in two counts by half, and the interval reaches from none of it to all of it.
-So does the interval of a question that reaches beyond what was learned of a column (releases/reach.py). In a run with pure ε noise is
+So does the interval of a question that reaches beyond what was learned of a column (releases/reach.py). Cells that the schema calls
+impossible are empty, whatever noise says of them. In a run with pure ε noise is
 Laplace's, whose 95 of 100 reach a little further than those of normal noise. Noise is whole, and so are the ends, in rows.
 """
 
@@ -87,6 +88,11 @@ def answer(card: Card, question: str) -> Answer:
         opened, wider = reaching(predicate, {name: schema.codecs[name] for name in clique})
         least = np.minimum(sure, surely(opened, wider, clique))
         most = np.maximum(possible, possibly(opened, wider, clique))
+        zeros = schema.zeros(clique)
+        if zeros is not None:
+            sure, possible, least, most = (np.where(zeros, 0.0, w) for w in (sure, possible, least, most))
+        if not most.any():  # nobody can be meant
+            return Answer(" ".join(question.split()), 0.0, 0.0, 0.0, True)
     middle = (sure + possible) / 2
     pure = card.release.guarantee.currency is Currency.PURE
     rows, width = card.rows, _LAPLACE if pure else float(ndtri((1 + CONFIDENCE) / 2))
