@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,20 @@ def test_some_pairs_depend_more_than_others() -> None:
 
 def test_what_is_impossible_is_empty() -> None:
     assert Population(SCHEMA, 10_000).counts(("a", "e"))[0, 1] == 0
+
+
+def test_all_marginals_know_what_is_impossible() -> None:
+    """Also those of columns that only others link: each is the sum of any larger one, but for rounding."""
+    links = ("a = 0 and e = true", "a > 5 and b < 4", "c = 3")
+    people = Population(replace(SCHEMA, impossible=tuple(map(parse_predicate, links))), 100_000)
+    whole = people.counts(tuple("abcde"))
+    assert people.counts(("c",))[3] == 0
+    assert people.counts(("b", "e")).min() > 0
+    for clique in (("a",), ("e",), ("b",), ("e", "b"), ("d", "a"), ("c", "a", "b"), ("d",)):
+        others = tuple("abcde".index(name) for name in "abcde" if name not in clique)
+        alphabetic = tuple(sorted(clique))
+        summed = whole.sum(axis=others).transpose([alphabetic.index(name) for name in clique])
+        assert np.abs(people.counts(clique) - summed).sum() < 2_000
 
 
 def test_very_many_columns_are_about_several_things() -> None:

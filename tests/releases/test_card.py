@@ -207,7 +207,10 @@ def test_what_the_schema_calls_impossible_is_no_question(people: pl.DataFrame, t
         made = us.synthesize(allowed, schema, epsilon=2, synthesizer=name, ledger=tmp_path / name)
         nobody = made.answer("count where town = z and age < 30")
         assert (nobody.estimate, nobody.low, nobody.high, nobody.supported) == (0, 0, 0, True)
-        whole, rest = made.answer("count where town = z and age >= 0"), made.answer("count where town = z and age >= 50")
+        whole, rest = (
+            made.answer("count where town = z and age >= 0"),
+            made.answer("count where town = z and age >= 50"),
+        )
         assert (whole.estimate, whole.low, whole.high) == (rest.estimate, rest.low, rest.high)
         assert whole.high > 0
 

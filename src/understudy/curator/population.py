@@ -30,6 +30,9 @@ holds what a rehearsal chooses against what real tables lead to."""
 TOPIC = 32
 """Columns that one topic has at most."""
 
+LARGEST = 1 << 18
+"""Combinations of columns up to which those that impossible ones link are imagined together."""
+
 
 @dataclass(frozen=True, eq=False)
 class Population:
@@ -59,20 +62,52 @@ class Population:
         return found
 
     @cached_property
-    def _topics(self) -> dict[str, int]:
-        """What every column is about; as many columns, side by side, are about each."""
+    def _linked(self) -> list[Clique]:
+        """Columns that impossible combinations link with each other; every other column by itself."""
+        parts = [{name} for name in self.schema]
+        for rule in self.schema.forbidden:
+            together = set().union(*(part for part in parts if part & rule.columns))
+            rest = [part for part in parts if not part & rule.columns]
+            if math.prod(self.schema.sizes(tuple(together))) <= LARGEST:
+                parts = [*rest, together]
+        order = {name: place for place, name in enumerate(self.schema)}
+        return sorted((tuple(sorted(part, key=order.__getitem__)) for part in parts), key=lambda part: order[part[0]])
+
+    @cached_property
+    def _joint(self) -> dict[Clique, NDArray[np.float64]]:
+        """For linked columns, the distribution of their codes in each kind: nothing impossible, and the rest in proportion."""
+        found = {}
+        for part in self._linked:
+            table = np.ones([len(KINDS), *[1] * len(part)])
+            for axis, name in enumerate(part):
+                table = table * _along(self._shares[name], axis, len(part))
+            zeros = self.schema.zeros(part)
+            if zeros is not None:
+                table = np.where(zeros, 0.0, table)
+            sums = table.reshape(len(KINDS), -1).sum(axis=1)
+            found[part] = table / np.where(sums > 0, sums, 1.0).reshape(-1, *[1] * len(part))
+        return found
+
+    @cached_property
+    def _topics(self) -> dict[Clique, int]:
+        """What columns are about, those that are linked about the same; as many columns, side by side, are about each thing."""
         many = -(-len(self.schema) // TOPIC)
-        return {name: place * many // len(self.schema) for place, name in enumerate(self.schema)}
+        places = {name: place for place, name in enumerate(self.schema)}
+        return {part: places[part[0]] * many // len(self.schema) for part in self._linked}
+
+    @cached_property
+    def _home(self) -> dict[str, Clique]:
+        return {name: part for part in self._linked for name in part}
 
     def counts(self, clique: Clique) -> NDArray[np.int64]:
         """The marginal over a clique, to the nearest whole row."""
+        asked = dict.fromkeys(self._home[name] for name in clique)
         expected = np.full([1] * len(clique), float(self.rows))
-        for topic in {self._topics[name] for name in clique}:
+        for topic in {self._topics[part] for part in asked}:
             share = KINDS.reshape(-1, *[1] * len(clique))
-            for axis, name in enumerate(clique):
-                if self._topics[name] == topic:
-                    shape = [-1 if other == axis else 1 for other in range(len(clique))]
-                    share = share * self._shares[name].reshape(len(KINDS), *shape)
+            for part in asked:
+                if self._topics[part] == topic:
+                    share = share * _seen(self._joint[part], part, clique)
             expected = expected * share.sum(axis=0)
         zeros = self.schema.zeros(clique) if clique else None
         if zeros is not None:
@@ -80,6 +115,21 @@ class Population:
         # Rounding each cell on its own would lose all the rare ones: round the running sum, and none is lost but by chance.
         steps = np.rint(np.cumsum(expected.ravel())).astype(np.int64)
         return np.asarray(np.diff(steps, prepend=0).reshape(expected.shape), np.int64)
+
+
+def _along(shares: NDArray[np.float64], axis: int, axes: int) -> NDArray[np.float64]:
+    """Shares by kind and code, laid along one of so many axes."""
+    return shares.reshape(len(KINDS), *[-1 if other == axis else 1 for other in range(axes)])
+
+
+def _seen(joint: NDArray[np.float64], part: Clique, clique: Clique) -> NDArray[np.float64]:
+    """What a table of linked columns says of those in a clique, laid along the clique's axes."""
+    kept = [name for name in clique if name in part]
+    table: NDArray[np.float64] = joint.sum(axis=tuple(1 + axis for axis, name in enumerate(part) if name not in kept))
+    left = [name for name in part if name in kept]
+    table = table.transpose([0, *(1 + left.index(name) for name in kept)])
+    lengths = iter(table.shape[1:])
+    return table.reshape(len(KINDS), *[next(lengths) if name in part else 1 for name in clique])
 
 
 def _lean(place: int, size: int) -> float:
