@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from .conftest import CANARY, Shell
@@ -35,6 +36,26 @@ def test_a_page_and_its_twin(shell: Shell, people: Path, release: Path, tmp_path
     assert "Internal: reads real data" in done.out
     assert "<!doctype html>" in (tmp_path / "report.html").read_text()
     assert json.loads((tmp_path / "report.json").read_text())["utility"]["subject"] == "utility"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_real_rows_in_an_odd_csv_file_and_a_holdout_of_any_kind(
+    shell: Shell, people: Path, release: Path, tmp_path: Path, kind: str
+) -> None:
+    rows = pl.read_csv(people)
+    rows.write_csv(tmp_path / "odd.csv", separator="|")
+    held = tmp_path / f"held.{kind}"
+    if kind == "csv":
+        rows.tail(60).write_csv(held, separator="|")
+    else:
+        rows.tail(60).write_parquet(held)
+    done = shell(
+        *("evaluate", tmp_path / "odd.csv", "first.csv", "--release", release, "--no-risk", "--delimiter", "|"),
+        *("--holdout", held, "--ledger", f"{people}.ledger"),
+    )
+    assert done.code == 0, done.err
+    wrong = shell("evaluate", held, "first.csv", "--release", release, "--no-risk", "--delimiter", "|")
+    assert (wrong.code == 0) == (kind == "csv"), "of the real table alone it is said, so it must be one that is split"
 
 
 def test_the_look_is_noted_in_the_ledger(shell: Shell, people: Path, release: Path) -> None:

@@ -101,7 +101,7 @@ def evaluate(
     """Compare REAL with one or more SYNTHETIC tables: utility, risk, attacks, on one page that loads nothing.
 
     The page is internal: it was computed from the real rows without noise. `--without-real` makes the part that may be published.
-    `--delimiter`, `--encoding` and `--multiline` say how REAL and the holdout are read.
+    `--delimiter`, `--encoding` and `--multiline` say how REAL is read, and the holdout if it is a CSV file too.
     """
     if output is not None:
         twin = output.with_suffix(".json")
@@ -124,7 +124,7 @@ def evaluate(
                     others=synthetic[1:],
                     release=release,
                     schema=schema,
-                    holdout=None if holdout is None else files.enter_context(opened(holdout)),
+                    holdout=None if holdout is None else files.enter_context(opened(holdout, only_csv=False)),
                     targets=target or None,
                     formulas=_formulas(formula),
                     quasi=quasi or None,

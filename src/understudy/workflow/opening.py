@@ -51,15 +51,21 @@ def one_of(kind: type[Word], value: str, noun: str) -> Word:
 
 
 def open_source(
-    data: object, *, delimiter: str | None = None, encoding: str | None = None, multiline: bool = False
+    data: object,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    multiline: bool = False,
+    only_csv: bool = True,
 ) -> Source:
-    """The table behind a path or frame; a source is taken as it is. How a CSV file is read goes with no other table."""
+    """The table behind a path or frame; a source is taken as it is. How a CSV file is read goes with no other table, unless `only_csv`
+    is False: then it is for those of several tables that are CSV files."""
     if isinstance(data, Source):
         return data
     if delimiter is None and encoding is None and not multiline:
         return open_table(data)
     source = open_table(data, delimiter=delimiter, encoding=encoding or "utf-8", multiline=multiline)
-    if source.kind != "csv":
+    if only_csv and source.kind != "csv":
         source.close()
         raise TableError(
             f"{source.title}: is no CSV file, so delimiter, encoding and multiline say nothing about it. Leave them out. Nothing was read"
