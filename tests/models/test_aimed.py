@@ -7,7 +7,7 @@ import pytest
 
 from understudy.errors import ReleaseError
 from understudy.models import AimedModel, Conditional, Model, TreeModel, from_parts
-from understudy.models.aimed import FEW, MANY
+from understudy.models.meeting import FEW, MANY
 from understudy.schema import parse_predicate
 
 from .build import schema_of
@@ -38,7 +38,7 @@ def test_it_is_a_model_that_completes_rows():
     assert isinstance(made(), Conditional)
 
 
-@pytest.mark.parametrize(("rows", "near"), [(FEW, 0.03), (5000, 0.01), (MANY, 0.002), (MANY + 1, 0.02)])
+@pytest.mark.parametrize(("rows", "near"), [(FEW, 0.12), (200, 0.03), (5000, 0.01), (MANY, 0.002), (MANY + 1, 0.02)])
 def test_rows_meet_the_aim_and_the_tree(rows, near):
     model = made()
     codes = model.sample(rows, np.random.default_rng(1))

@@ -13,6 +13,7 @@ from scipy.stats import norm
 from understudy.errors import Refused, ReleaseError, SchemaError
 from understudy.models import Conditional, Model, TreeModel, elimination, from_parts, tree, tree_sampling
 from understudy.models.beliefs import divided
+from understudy.models.meeting import drawn, met
 from understudy.models.possible import impossible_masks, impossible_rows
 from understudy.schema import Boolean, Categorical, Integer, Schema, parse_predicate
 
@@ -84,11 +85,12 @@ def test_many_marginals_at_once_are_the_same(model):
 
 @given(models(), st.integers(0, 400), st.integers(0, 99))
 def test_samples_are_rounded(model, rows, seed):
-    """The first column of the root is within one row of its expectation, and nothing without mass is drawn."""
+    """The first column of the root is within one row of its expectation, as rows are drawn; those of a crowded node are then refined."""
     names = tuple(model.schema)
     codes = model.sample(rows, RNG(seed))
     assert list(codes) == list(names)
     assert {column.size for column in codes.values()} == {rows}
+    codes = drawn(model.schema, model.beliefs, rows, RNG(seed))
     first = model.beliefs.tree.nodes[model.beliefs.tree.root][:2]
     for clique in (first[:1], first):
         counts = counted(codes, clique, model.schema.sizes(clique))
@@ -99,6 +101,46 @@ def test_samples_are_rounded(model, rows, seed):
             groups = counts.sum(axis=1, keepdims=True)
             inside = divided(expected, expected.sum(axis=1, keepdims=True)) * groups
             assert np.all(np.abs(counts - inside) < 1 + 1e-6)
+
+
+def test_rows_of_a_crowded_node_meet_its_pairs(monkeypatch):
+    """Six columns in one node of 15,625 cells, 3,000 rows: hardly any share their parents, so that rounding keeps little."""
+    schema = schema_of(5, 5, 5, 5, 5, 5)
+    names, rng, rows = tuple(schema), RNG(3), 3000
+    model = TreeModel.from_potentials(schema, 1.0, [names], {names: rng.normal(0, 1, schema.sizes(names))})
+
+    def away(codes) -> list[float]:
+        far = {c: np.abs(counted(codes, c, (5,) * len(c)) - rows * model.marginal(c)).sum() for c in cliques}
+        return [float(np.mean([x for c, x in far.items() if len(c) == k])) / 2 / rows for k in (1, 2, 3)]
+
+    cliques = [c for k in (1, 2, 3) for c in itertools.combinations(names, k)]
+    rounded, found = (away(make) for make in (drawn(schema, model.beliefs, rows, RNG(0)), model.sample(rows, RNG(0))))
+    assert found[0] < rounded[0] / 2
+    assert found[1] < rounded[1] / 2
+    assert found[2] < rounded[2]
+    again = model.sample(rows, RNG(0))
+    assert away(again) == found
+    monkeypatch.setattr(tree, "CROWDED", 0)
+    assert away(model.sample(rows, RNG(0)))[1] > 1.5 * found[1]
+
+
+def test_rare_combinations_of_a_crowded_node_live():
+    """Rows in cells of pairs that expect less than half a row, beside the rows expected there: aimed at one by one, they would die out."""
+    schema = schema_of(30, 3, 30)
+    names, rows = tuple(schema), 800
+    weights = RNG(0).dirichlet(np.full(2700, 0.05)).reshape(schema.sizes(names))
+    model = TreeModel.from_marginals(schema, 1.0, {names: weights})
+    expected = model.marginal(("a", "c")) * rows
+    few = (expected < 0.5) & (expected > 0)
+    found = {
+        rare: [
+            counted(met(schema, model.beliefs, model._tables, rows, RNG(i), rare=rare), ("a", "c"), (30, 30))[few].sum()
+            for i in range(20)
+        ]
+        for rare in (0.0, tree.RARE)
+    }
+    assert 0.9 < np.mean(found[tree.RARE]) / expected[few].sum() < 1.1
+    assert np.mean(found[0.0]) / expected[few].sum() < 0.85
 
 
 def test_samples_follow_the_whole_joint_distribution():

@@ -14,34 +14,22 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.errors import Refused, ReleaseError
+from understudy.errors import ReleaseError
 from understudy.measurements import Clique
 from understudy.models.logspace import aligned
+from understudy.models.meeting import FEW, MANY, drawn, met, shares_to_meet
 from understudy.models.model import Arrays, Codes, Facts
 from understudy.models.parts import exactly
-from understudy.models.refining import Rows, refined
 from understudy.models.tree import CHUNK, TreeModel
-from understudy.models.tree_sampling import sample_tree
-from understudy.models.uniform import fill
 from understudy.schema import Schema
 
 Array = NDArray[np.float64]
-
-FEW, MANY = 200, 1 << 17
-"""Rows from which and up to which a sample is refined."""
-
-FRESH = 3
-"""Fresh rows for each row of a sample that is refined."""
-
-TABLES, CELLS = 400, 1 << 22
-"""Tables that are looked after at most, and their cells."""
 
 GROUP = 1 << 15
 """Cells of a table of weights that others are added up in."""
@@ -110,7 +98,9 @@ class AimedModel:
             return {n: np.concatenate([c[n] for c in chunks]) for n in self.schema}
         if rows < FEW or not self.total > 0 or not self.aims:
             return self.tree.sample(rows, rng)
-        return self._refined(rows, rng) if rows <= MANY else self._weighed(rows, rng)
+        if rows > MANY:
+            return self._weighed(rows, rng)
+        return met(self.schema, self.tree.beliefs, self._tables, rows, rng, rare=0.0)
 
     def sample_chunks(self, rows: int, rng: Generator, size: int = CHUNK) -> Iterator[Codes]:
         """The same a chunk at a time, each for itself."""
@@ -170,38 +160,15 @@ class AimedModel:
 
     @cached_property
     def _tables(self) -> dict[Clique, Array]:
-        """Everything a sample should meet, as shares: the aims, what the tree is made of, and other pairs as far as there is room."""
-        names = [name for name, size in self._sizes.items() if size > 1]
-        nodes = [set(node) for node in self.tree.beliefs.tree.nodes]
-        held = [c for c in self.tree.potentials if len(c) == 3 and math.prod(self.schema.sizes(c)) <= CELLS // 64]
-        pairs = [pair for pair in combinations(names, 2) if not self._aim_of(pair)]
-        pairs.sort(key=lambda pair: not any(set(pair) <= node for node in nodes))
-        chosen: list[Clique] = []
-        room = CELLS
-        for clique in [*self.aims, *held, *pairs]:
-            size = math.prod(self.schema.sizes(clique))
-            if len(chosen) < TABLES and size <= room:
-                chosen.append(clique)
-                room -= size
-        try:
-            tables = self.marginals(chosen)
-        except Refused:  # columns too far apart in a wide tree to be brought together
-            tables = {c: self.marginal(c) for c in chosen if self._aim_of(c) or any(set(c) <= node for node in nodes)}
-        return {clique: table / max(float(table.sum()), 1e-300) for clique, table in tables.items()}
+        """Everything a sample should meet, as shares."""
+        return shares_to_meet(self.schema, self.tree.beliefs, self.tree.potentials, self.aims, self.marginals)
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
         return {name: codec.size for name, codec in self.schema.codecs.items()}
 
     def _drawn(self, rows: int, rng: Generator) -> Codes:
-        types = {name: codec.dtype for name, codec in self.schema.codecs.items()}
-        return fill(self.schema, dict(sample_tree(self.tree.beliefs, rows, rng, types)), rows, rng)
-
-    def _refined(self, rows: int, rng: Generator) -> Codes:
-        first, fresh = (_laid(self._drawn(many, rng)) for many in (rows, FRESH * rows))
-        aims = {clique: rows * table for clique, table in self._tables.items()}
-        found = refined(first, fresh, aims, self._sizes, rng)
-        return {name: found[:, i].astype(codec.dtype) for i, (name, codec) in enumerate(self.schema.codecs.items())}
+        return drawn(self.schema, self.tree.beliefs, rows, rng)
 
     @cached_property
     def _weights(self) -> dict[Clique, Array]:
@@ -272,11 +239,6 @@ class AimedModel:
         times = np.diff(np.minimum(marks, rows), prepend=0).astype(np.int64)
         picked = rng.permutation(np.repeat(np.arange(rows), times))
         return {name: column[picked] for name, column in codes.items()}
-
-
-def _laid(codes: Codes) -> Rows:
-    """Columns side by side."""
-    return np.stack([np.asarray(column) for column in codes.values()], axis=1).astype(np.int32)
 
 
 def _read_clique(names: object, schema: Schema) -> Clique:

@@ -73,8 +73,18 @@ class Cells:
         return found
 
 
-def refined(rows: Rows, fresh: Rows, aims: Mapping[Clique, Array], sizes: Mapping[str, int], rng: Generator) -> Rows:
+def refined(
+    rows: Rows,
+    fresh: Rows,
+    aims: Mapping[Clique, Array],
+    sizes: Mapping[str, int],
+    rng: Generator,
+    *,
+    rare: float = 0.0,
+) -> Rows:
     """As many rows, some of them exchanged for fresh ones, so that they come nearer to the aims: a table of counts for each clique.
+
+    Cells of a table that expect fewer than `rare` rows count as one: which of them have a row is left to chance.
 
     >>> rng = np.random.default_rng(0)
     >>> pool = rng.integers(0, 2, (4000, 2)).astype(np.int32)
@@ -86,8 +96,12 @@ def refined(rows: Rows, fresh: Rows, aims: Mapping[Clique, Array], sizes: Mappin
     rows = rows.copy()
     cells = Cells(list(aims), sizes)
     aim = np.concatenate([np.asarray(table, np.float64).ravel() for table in aims.values()])
+    pool = _pooled(aim, cells.starts, rare)
+    table = np.zeros(int(pool.max()) + 1, np.int64)
+    table[pool] = np.repeat(np.arange(len(aims)), [t.size for t in aims.values()])
+    aim = np.bincount(pool, aim)
     weight = 1 / (1 + np.sqrt(np.maximum(aim, 0)))
-    excess = cells.counts(rows) - aim
+    excess = np.bincount(pool, cells.counts(rows), minlength=aim.size) - aim
     batch = int(np.clip(len(rows) // 64, 16, BATCH))
     batches = math.ceil(PROPOSALS * len(rows) / batch)
     if len(rows) < 2 * batch or len(fresh) < batch:
@@ -101,13 +115,13 @@ def refined(rows: Rows, fresh: Rows, aims: Mapping[Clique, Array], sizes: Mappin
             fresh, at = fresh[rng.permutation(len(fresh))], 0
         here, coming = order[spot : spot + batch], fresh[at : at + batch]
         at, spot = at + batch, spot + batch
-        old, new = cells.of(rows[here]), cells.of(coming)
+        old, new = pool[cells.of(rows[here])], pool[cells.of(coming)]
         # What one row fewer does to a cell's distance, and what one more does.
         fewer, more = weight[old] * (1 - 2 * excess[old]), weight[new] * (1 + 2 * excess[new])
         change = ((fewer + more) * (old != new)).sum(axis=1)
         better = np.flatnonzero(change < 0)
         if step % 16 == 0:  # tables of triples have many cells
-            worst = float(np.add.reduceat(np.abs(excess), cells.starts).max())
+            worst = float(np.bincount(table, np.abs(excess)).max())
         most = max(1, int(max(LEAST * batch, min(STEP * worst, batch / 2))))
         if better.size > most:
             better = better[np.argpartition(change[better], most - 1)[:most]]
@@ -116,3 +130,12 @@ def refined(rows: Rows, fresh: Rows, aims: Mapping[Clique, Array], sizes: Mappin
             np.add.at(excess, new[better].ravel(), 1.0)
             rows[here[better]] = coming[better]
     return rows
+
+
+def _pooled(aim: Array, starts: NDArray[np.int32], rare: float) -> NDArray[np.int64]:
+    """For each cell the number of the one that stands for it. The nearest whole number to 0.3 rows is none: aimed at one by one, rare
+    combinations would die out."""
+    table = np.zeros(aim.size, np.int64)
+    table[starts[1:]] = 1
+    common = aim >= rare
+    return np.where(common, starts.size + np.cumsum(common) - 1, np.cumsum(table))

@@ -24,6 +24,7 @@ from understudy.models.calibration import Calibration
 from understudy.models.elimination import all_pairs, eliminated
 from understudy.models.given import check_given
 from understudy.models.junction_tree import ROOT, JunctionTree, forecast
+from understudy.models.meeting import FEW, MANY, met, shares_to_meet
 from understudy.models.model import Arrays, Codes, Facts
 from understudy.models.parts import exactly, read_total
 from understudy.models.possible import impossible_masks
@@ -42,6 +43,9 @@ CHUNK = 1 << 20
 EXCHANGED_FROM, EXCHANGED_TO, EXCHANGED_CELLS, PARTNERS = 1000, 1 << 17, 1 << 22, 12
 """From and up to how many rows, and up to how many cells of the tree, chance errors between far columns are lowered, and with how many
 partners for each."""
+
+CROWDED, RARE = 2, 0.5
+"""Rows for each cell of the largest node up to which a sample is refined, and those that a cell must expect to be aimed at by itself."""
 
 NEVER = float(np.finfo(np.float64).min)
 """Stands for minus infinity in a file, where every number is finite."""
@@ -242,10 +246,22 @@ class TreeModel:
         return tuple(self.schema[name].name for name in clique)
 
     def _sampled(self, rows: int, rng: Generator) -> Codes:
+        if FEW <= rows <= MANY and self.total > 0 and self._crowded(rows):
+            return met(self.schema, self.beliefs, self._tables, rows, rng, rare=RARE)
         # Few rows hold no table of far columns to speak of; in many rows chance errors are small, and lowering them takes long.
         worth = EXCHANGED_FROM <= rows <= EXCHANGED_TO and self.cells <= EXCHANGED_CELLS
         far = self._far if worth else None
         return fill(self.schema, dict(sample_tree(self.beliefs, rows, rng, self._types, far)), rows, rng)
+
+    def _crowded(self, rows: int) -> bool:
+        """Whether some node has so many cells that rows with the same parents are few, and rounding keeps little."""
+        tree = self.beliefs.tree
+        return self.cells <= EXCHANGED_CELLS and max(map(tree.size, tree.nodes), default=1) * CROWDED >= rows
+
+    @cached_property
+    def _tables(self) -> dict[Clique, Array]:
+        """Everything a sample should meet, as shares, where rounding alone would not."""
+        return shares_to_meet(self.schema, self.beliefs, self.potentials, (), self.marginals)
 
     @cached_property
     def _far(self) -> dict[Clique, Array]:
