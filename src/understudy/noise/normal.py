@@ -76,7 +76,7 @@ def _tails(x: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @cache
 def _coefficients() -> NDArray[np.int64]:
-    """Of u^0, u^1, ... (rows) at the anchors 0, 1/8, ... (columns): short by less than two units.
+    """Of u^0, u^1, ... (rows) at the anchors 0, 1/8, ... (columns): off by less than two units.
 
     Hermite polynomials are exact integers here: `here` is (-1)^(n+1) He_n(a) · 2^(n·DENSITY).
     """
