@@ -1,8 +1,9 @@
 """Rows of a tree that meet marginals: which ones, and how.
 
 Rounding keeps what lies in one column after another close to what a tree expects, as long as many rows share their parents. In a node of
-more cells than there are rows hardly any do; then chance decides on columns and pairs, inside the node as across nodes. Rows exchanged for
-fresh ones of the same tree (models/refining.py) make good for most of it, and so do aims that no node holds (models/aimed.py).
+about as many cells as there are rows hardly any do; then chance decides on columns and pairs, inside the node as across nodes. Rows that
+are exchanged for fresh ones of the same tree (models/refining.py) make good for most of it, and meet aims that no node holds
+(models/aimed.py).
 """
 
 from __future__ import annotations
@@ -36,10 +37,12 @@ TABLES, CELLS = 400, 1 << 22
 """Tables that are looked after at most, and their cells."""
 
 
-def drawn(schema: Schema, beliefs: Beliefs, rows: int, rng: Generator) -> Codes:
-    """Rows of a tree as rounding leaves them."""
+def drawn(
+    schema: Schema, beliefs: Beliefs, rows: int, rng: Generator, far: Mapping[Clique, Array] | None = None
+) -> Codes:
+    """Rows of a tree as rounding leaves them; `far` as `sample_tree` takes it."""
     types = {name: codec.dtype for name, codec in schema.codecs.items()}
-    return fill(schema, dict(sample_tree(beliefs, rows, rng, types)), rows, rng)
+    return fill(schema, dict(sample_tree(beliefs, rows, rng, types, far)), rows, rng)
 
 
 def shares_to_meet(

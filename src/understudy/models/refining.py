@@ -96,9 +96,10 @@ def refined(
     rows = rows.copy()
     cells = Cells(list(aims), sizes)
     aim = np.concatenate([np.asarray(table, np.float64).ravel() for table in aims.values()])
-    pool = _pooled(aim, cells.starts, rare)
+    each = np.repeat(np.arange(len(aims)), [one.size for one in aims.values()])
+    pool = _pooled(aim, each, rare)
     table = np.zeros(int(pool.max()) + 1, np.int64)
-    table[pool] = np.repeat(np.arange(len(aims)), [t.size for t in aims.values()])
+    table[pool] = each
     aim = np.bincount(pool, aim)
     weight = 1 / (1 + np.sqrt(np.maximum(aim, 0)))
     excess = np.bincount(pool, cells.counts(rows), minlength=aim.size) - aim
@@ -132,10 +133,13 @@ def refined(
     return rows
 
 
-def _pooled(aim: Array, starts: NDArray[np.int32], rare: float) -> NDArray[np.int64]:
-    """For each cell the number of the one that stands for it. The nearest whole number to 0.3 rows is none: aimed at one by one, rare
-    combinations would die out."""
-    table = np.zeros(aim.size, np.int64)
-    table[starts[1:]] = 1
+def _pooled(aim: Array, table: NDArray[np.int64], rare: float) -> NDArray[np.int64]:
+    """For each cell of each table the number of the one that stands for it.
+
+    The nearest whole number to 0.3 rows is none: aimed at one by one, rare combinations would die out.
+
+    >>> _pooled(np.array([0.1, 4.0, 0.2, 3.0]), np.array([0, 0, 0, 1]), 0.5).tolist()
+    [0, 2, 0, 3]
+    """
     common = aim >= rare
-    return np.where(common, starts.size + np.cumsum(common) - 1, np.cumsum(table))
+    return np.where(common, int(table[-1]) + np.cumsum(common), table)

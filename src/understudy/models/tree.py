@@ -24,11 +24,11 @@ from understudy.models.calibration import Calibration
 from understudy.models.elimination import all_pairs, eliminated
 from understudy.models.given import check_given
 from understudy.models.junction_tree import ROOT, JunctionTree, forecast
-from understudy.models.meeting import FEW, MANY, met, shares_to_meet
+from understudy.models.meeting import FEW, MANY, drawn, met, shares_to_meet
 from understudy.models.model import Arrays, Codes, Facts
 from understudy.models.parts import exactly, read_total
 from understudy.models.possible import impossible_masks
-from understudy.models.tree_sampling import complete_tree, drawing_order, sample_tree
+from understudy.models.tree_sampling import complete_tree, drawing_order
 from understudy.models.uniform import fill
 from understudy.schema import Schema
 
@@ -40,8 +40,8 @@ LIMIT = 1 << 24
 CHUNK = 1 << 20
 """Rows that are drawn together; more of them come in several chunks."""
 
-EXCHANGED_FROM, EXCHANGED_TO, EXCHANGED_CELLS, PARTNERS = 1000, 1 << 17, 1 << 22, 12
-"""From and up to how many rows, and up to how many cells of the tree, chance errors between far columns are lowered, and with how many
+EXCHANGED_FROM, EXCHANGED_CELLS, PARTNERS = 1000, 1 << 22, 12
+"""From how many rows, and up to how many cells of the tree, chance errors between far columns are lowered, and with how many
 partners for each."""
 
 CROWDED, RARE = 2, 0.5
@@ -249,9 +249,8 @@ class TreeModel:
         if FEW <= rows <= MANY and self.total > 0 and self._crowded(rows):
             return met(self.schema, self.beliefs, self._tables, rows, rng, rare=RARE)
         # Few rows hold no table of far columns to speak of; in many rows chance errors are small, and lowering them takes long.
-        worth = EXCHANGED_FROM <= rows <= EXCHANGED_TO and self.cells <= EXCHANGED_CELLS
-        far = self._far if worth else None
-        return fill(self.schema, dict(sample_tree(self.beliefs, rows, rng, self._types, far)), rows, rng)
+        worth = EXCHANGED_FROM <= rows <= MANY and self.cells <= EXCHANGED_CELLS
+        return drawn(self.schema, self.beliefs, rows, rng, self._far if worth else None)
 
     def _crowded(self, rows: int) -> bool:
         """Whether some node has so many cells that rows with the same parents are few, and rounding keeps little."""

@@ -45,7 +45,7 @@ def tails_along(step: Fraction) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     >>> all(lo < one[0] and one[1] < hi for lo, one, hi in zip(low[:-1], exact, high)), int(low[-1])
     (True, 0)
     """
-    count = max(0, int((2 * END / step - 1) / 2) + 1)
+    count = int((2 * END / step - 1) / 2) + 1  # one at least: a point beyond the end is taken for the end
     middle = np.append(_tails(_points(step, count)), 0)
     end = int(np.argmax(middle <= ERROR)) + 1
     return np.maximum(middle[:end] - ERROR, 0), np.maximum(middle[:end], 0) + ERROR
