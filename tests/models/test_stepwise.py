@@ -97,3 +97,21 @@ def test_a_pair_of_differences_may_be_part_of_the_forest():
     weak = Term(("b", "c"), (Identity(4), Identity(4)), np.full((4, 4), 625.0) + 5, 100.0)
     first, *_ = steps([weak, differences], columns, N)
     assert differences in first
+
+
+def test_columns_that_are_known_well_do_not_end_a_fit_before_pairs_and_triples_are_heard():
+    """Rows are few and columns weigh hundreds of times as much as pairs: by their noise any pair would do."""
+    rng = np.random.default_rng(5)
+    rows = rng.multinomial(200, rng.dirichlet(np.full(64, 0.3))).reshape(4, 4, 4).astype(float)
+    columns = {name: rows.sum(axis=tuple({0, 1, 2} - {i})) for i, name in enumerate("abc")}
+    cliques = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
+    terms = [noisy(rows, clique, 1.5, rng) for clique in cliques]
+    oracle = Calibration(JunctionTree.of(cliques, SIZES), cliques, SIZES)
+    base = {(name,): np.log(np.maximum(column, 0.5) / 200) for name, column in columns.items()}
+
+    def loose(tolerance: float) -> np.ndarray:
+        found = stepwise(oracle, terms, columns, 200.0, base=base, warm={}, tolerance=tolerance)
+        return 200 * oracle.run(found.potentials)[0]["a", "b", "c"]
+
+    usual, best = loose(0.03), loose(1e-6)
+    assert np.abs(usual - best).sum() < 0.1 * np.abs(best - rows).sum()

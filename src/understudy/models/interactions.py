@@ -126,7 +126,7 @@ def folded(expected: Array) -> tuple[Array, Array]:
 def believed(
     terms: Sequence[Term], columns: Mapping[str, Array], total: float, trust: float = 1.0
 ) -> tuple[list[Term], float]:
-    """The terms with variances for a fit with penalty N·KL around the product of columns, and the mean strength of their numbers.
+    """The terms with variances for a fit with penalty N·KL around the product of columns, and the loss that noise leaves it, twice.
 
     `trust` is what all strengths are multiplied by.
     """
@@ -149,12 +149,14 @@ def leaned(looks: Sequence[tuple[Term, Array | None]], trust: float = 1.0) -> tu
         max(min(float(s), MOST * math.sqrt(t.row_variance)), LEAST) for s, (t, _) in zip(found, some, strict=True)
     ]
     told = iter(zip(bounded, told_apart(some, found, bounded), strict=True))
-    made, weight, cells = [], 0.0, 0
+    made = []
+    # Columns weigh hundreds of times as much as pairs: a fit that is judged by their noise too may end before it has heard the pairs.
+    loss = {True: 0.0, False: 0.0}
     for term, expected in looks:
         factor, values = (COLUMN, term.values) if expected is None else next(told)
         made.append(Term(term.clique, term.maps, values, term.variance / factor))
-        weight, cells = weight + factor * term.values.size, cells + term.values.size
-    return made, weight / max(cells, 1)
+        loss[expected is not None] += factor * term.values.size
+    return made, loss[True] or loss[False]
 
 
 def _kinds(expected: Array) -> NDArray[np.int64]:

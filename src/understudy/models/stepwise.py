@@ -51,17 +51,22 @@ def stepwise(
     """Fit the terms in steps around independent `columns`, whose logarithms the `base` holds."""
     way = way or Way()
     first, *later = steps(terms, columns, total, forest=way.forest)
-    held, mean = believed(first, columns, total, way.trust)
-    # The penalty has weight one; a gap is judged by the noise as it is, not by what is left of it.
-    goal = tolerance * mean
+    held, loss = believed(first, columns, total, way.trust)
     small = oracle if not later else _oracle([*base, *(t.clique for t in held)], columns)
     found = fit(
-        small, held, total, base=base, warm=warm, shrinkage=typical_noise(held), tolerance=goal, progress=progress
+        small,
+        held,
+        total,
+        base=base,
+        warm=warm,
+        shrinkage=typical_noise(held),
+        tolerance=_goal(tolerance, loss, held),
+        progress=progress,
     )
     for step in later:
         shares, _ = oracle.run(found.potentials)
         kept = [Term(t.clique, t.maps, total * t.answer(shares[t.clique]), t.variance) for t in held]
-        new, mean = leaned([(t, total * shares[t.clique]) for t in step], way.trust)
+        new, loss = leaned([(t, total * shares[t.clique]) for t in step], way.trust)
         held = [*kept, *new]
         start = {t.question: warm[t.question] for t in step if t.question in warm}
         more = fit(
@@ -71,12 +76,17 @@ def stepwise(
             base=found.potentials,
             warm=start,
             shrinkage=typical_noise(held),
-            tolerance=max(goal, tolerance * mean),
+            tolerance=_goal(tolerance, loss, held),
             progress=progress,
         )
         weights = {**found.weights, **{t.question: more.weights[t.question] for t in step}}
         found = Fit(more.potentials, weights, more.loss, more.gap, found.passes + more.passes)
     return found
+
+
+def _goal(tolerance: float, loss: float, held: Sequence[Term]) -> float:
+    """How near a step comes to its best: a share of the `loss` that the noise of its new terms leaves, told for every number of the fit."""
+    return tolerance * loss / max(sum(t.values.size for t in held), 1)
 
 
 def _oracle(cliques: Iterable[Clique], columns: Mapping[str, Array]) -> Calibration:

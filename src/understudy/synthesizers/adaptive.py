@@ -72,7 +72,7 @@ from understudy.synthesizers.base import (
 from understudy.synthesizers.levels import cells, coarse_maps
 from understudy.synthesizers.sizes import column_sizes, rounded, spelled
 
-TIGHT = 0.02
+TIGHT = 0.03
 """How far the last fit goes: its gap as a share of the loss that noise alone leaves."""
 
 TINY = 1e-4

@@ -42,7 +42,7 @@ from understudy.synthesizers.sizes import Growth, rounded
 if TYPE_CHECKING:
     from understudy.synthesizers.adaptive import Adaptive
 
-LOOSE = 0.1
+LOOSE = 0.25
 """How far a fit goes between rounds: its gap as a share of the loss that noise alone leaves."""
 
 CHANCE = 1.5
