@@ -76,12 +76,13 @@ def test_a_weak_marginal_is_believed_less_than_a_strong_one():
     strong = Term(("a", "b"), own, np.diag(np.full(4, 250.0)), 100.0)
     weak = Term(("a", "c"), own, even + np.random.default_rng(0).normal(0, 10, (4, 4)), 100.0)
     single = Term(("a",), (Identity(4),), np.full(4, 250.0), 100.0)
-    made, mean = believed([strong, weak, single], columns, 1000.0)
+    made, loss = believed([strong, weak, single], columns, 1000.0)
     factors = [100.0 / term.variance for term in made]
     assert factors[0] == MOST * 10  # as strong as a fit goes
     assert factors[1] < 2
     assert factors[2] == COLUMN
-    assert mean == pytest.approx((16 * factors[0] + 16 * factors[1] + 4 * COLUMN) / 36)
+    assert loss == pytest.approx(16 * factors[0] + 16 * factors[1])  # the column would hide what is left to hear of pairs
+    assert believed([single], columns, 1000.0)[1] == 4 * COLUMN
 
 
 def test_centred_answers_are_believed_for_what_they_are_worth():
