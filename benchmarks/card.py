@@ -5,7 +5,8 @@
 
 Tables are those of benchmarks/tables.py. `hold` is the share of the bounds of columns and pairs that hold, promised are 95 %, of those that
 were measured and those of which a distance was bought; `rows` the same of a sample of as many rows as the release gives by default, whose
-own error counts. `bound/error` is how many times the error a bound is, in the median, promised are 4 for those that were measured.
+own error counts. `bound/error` is how many times the larger of these two errors a bound is, in the median, promised are 4 for those that
+were measured.
 A bound that says nothing, because there is none or because it reaches 100 % of the rows, is `vacuous` and counts for neither.
 `answers` is the share of intervals of `release.answer` that hold the truth, over random questions about one and two columns.
 """
@@ -107,7 +108,7 @@ def judged(table: tables.Coded, name: str, epsilon: float, runs: int) -> tuple[T
             tally = tallies[entry.supported]
             tally.held.append(off <= entry.error)
             tally.rows.append(shown <= entry.error)
-            tally.ratios.append(entry.error / max(off, 1e-9))
+            tally.ratios.append(entry.error / max(off, shown, 1e-9))
     return tallies[True], tallies[False], answers, silent / max(silent + said, 1)
 
 

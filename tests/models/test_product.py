@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import Refused, SchemaError
 from understudy.models import Conditional, Model, ProductModel
+from understudy.schema import parse_predicate
 
 from .build import listed, measured, schema_of, surprising
 
@@ -110,3 +113,12 @@ def test_a_public_number_of_rows_is_kept():
     model = ProductModel.from_measurements(schema, listed(measured(("a",), [10, 30])))
     assert model.total == 50
     assert model.marginal(("a",)).tolist() == pytest.approx([15, 35])
+
+
+def test_what_rounding_leaves_is_told_of_single_columns_without_rules():
+    assert MODEL.astray(("a",)).tolist() == [0, 0]  # 15 and 45 rows are whole
+    odd = ProductModel(SCHEMA, 61.0, MODEL.shares)
+    assert odd.astray(("a",)).tolist() == [0.1875, 0.1875]
+    assert odd.astray(("a", "b")) is None
+    ruled = replace(SCHEMA, impossible=(parse_predicate("a = 'a0' and b = 'b0'"),))
+    assert ProductModel(ruled, 61.0, MODEL.shares).astray(("a",)) is None

@@ -53,6 +53,14 @@ class Conditional(Model, Protocol):
         """One row for each given partial row, drawn exactly from the conditional distribution."""
 
 
+@runtime_checkable
+class Rounded(Model, Protocol):
+    """A model that knows how far rounding alone leads its rows astray."""
+
+    def astray(self, clique: Clique) -> NDArray[np.float64] | None:
+        """The variance of each count of a clique in a sample of as many rows as the model has; None where more than rounding is at work."""
+
+
 class Portable(Model, Protocol):
     """A model that can be written to a file as JSON and arrays, and rebuilt from them: no pickle, no code."""
 

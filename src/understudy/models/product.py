@@ -17,7 +17,7 @@ from understudy.models.given import check_given
 from understudy.models.model import Arrays, Codes, Facts
 from understudy.models.parts import exactly, read_shares, read_total
 from understudy.models.pooling import pool_column, pool_total
-from understudy.models.rounding import shuffled_codes
+from understudy.models.rounding import left_over, shuffled_codes
 from understudy.models.uniform import fill, uniform_shares
 from understudy.schema import Schema
 
@@ -87,6 +87,12 @@ class ProductModel:
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Each column's counts by rounding, each in a random order of its own; impossible rows are repaired."""
         return fill(self.schema, self._columns(list(self.schema), rows, rng), rows, rng)
+
+    def astray(self, clique: Clique) -> NDArray[np.float64] | None:
+        """What rounding leaves of a single column; columns meet by chance, and impossible rows are repaired."""
+        if len(clique) > 1 or self.schema.impossible or self.schema.rules:
+            return None
+        return left_over(self.marginal(clique))
 
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
         """The given codes as they are, the other columns as if nothing were given: they are independent."""

@@ -82,6 +82,16 @@ def round_groups(
     return np.asarray(whole + extra, np.int64)
 
 
+def left_over(expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The variance that rounding leaves in every cell: p(1 - p) for a fraction p of a row, nothing where the expectation is whole.
+
+    >>> left_over(np.array([3.0, 0.5, 7.9])).round(2).tolist()
+    [0.0, 0.25, 0.09]
+    """
+    part = np.asarray(expected, np.float64) % 1.0
+    return np.asarray(part * (1 - part))
+
+
 def shuffled_codes(
     shares: NDArray[np.float64], rows: int, rng: Generator, dtype: np.dtype[np.unsignedinteger]
 ) -> NDArray[np.unsignedinteger]:

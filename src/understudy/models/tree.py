@@ -25,9 +25,10 @@ from understudy.models.elimination import all_pairs, eliminated
 from understudy.models.given import check_given
 from understudy.models.junction_tree import ROOT, JunctionTree, forecast
 from understudy.models.meeting import FEW, MANY, drawn, met, shares_to_meet
-from understudy.models.model import Arrays, Codes, Facts
+from understudy.models.model import Arrays, Codes, Facts, default_rows
 from understudy.models.parts import exactly, read_total
 from understudy.models.possible import impossible_masks
+from understudy.models.rounding import left_over
 from understudy.models.tree_sampling import complete_tree, drawing_order
 from understudy.models.uniform import fill
 from understudy.schema import Schema
@@ -188,6 +189,17 @@ class TreeModel:
         for start in range(0, rows, size):
             yield self._sampled(min(size, rows - start), rng)
 
+    def astray(self, clique: Clique) -> Array | None:
+        """What rounding leaves of a clique that a node holds, where rows are drawn by rounding and nothing else.
+
+        Of a single column it is told in a tree of one node alone: elsewhere its codes are dealt with columns of other nodes in mind, too.
+        """
+        tree, rows = self.beliefs.tree, default_rows(self)
+        home = tree.home(clique) if len(clique) > 1 or len(tree.nodes) == 1 else None
+        if home is None or rows > CHUNK or self._crowded(rows) or self.schema.impossible or self.schema.rules:
+            return None
+        return reduced(self._left[home], tree.nodes[home], clique)
+
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
         """Every partial row completed from its exact conditional distribution; rows with the same given codes share it by rounding.
 
@@ -256,6 +268,25 @@ class TreeModel:
         """Whether some node has so many cells that rows with the same parents are few, and rounding keeps little."""
         tree = self.beliefs.tree
         return self.cells <= EXCHANGED_CELLS and max(map(tree.size, tree.nodes), default=1) * CROWDED >= rows
+
+    @cached_property
+    def _left(self) -> list[Array]:
+        """The variance of each node's counts in a sample: what columns hand on to those drawn for their counts, and what each adds.
+
+        A code of share p in rows that share their parents gets p² of the variance of how many these are, and where that is a row more or
+        less, another fraction is left to be rounded.
+        """
+        tree, found = self.beliefs.tree, dict[int, Array]()
+        for node in tree.order:
+            parent, known = tree.parents[node], tree.separators[node]
+            left = np.zeros(()) if parent == ROOT else reduced(found[parent], tree.nodes[parent], known)
+            for name in self.beliefs.new(node):
+                table = self.beliefs.inside(node, (*known, name))
+                share, left = divided(table, table.sum(axis=-1, keepdims=True)), left[..., np.newaxis]
+                left = left_over(self.total * table) + left * share**2 + np.minimum(left, 1.0) * share * (1 - share)
+                known = (*known, name)
+            found[node] = reduced(left, known, tree.nodes[node])
+        return [found[node] for node in range(len(tree.nodes))]
 
     @cached_property
     def _tables(self) -> dict[Clique, Array]:

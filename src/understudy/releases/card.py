@@ -25,6 +25,8 @@ from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.bounds import measured_bound
 from understudy.models.confidence import CONFIDENCE, Bound, gap_bound, supported_bound
+from understudy.models.interactions import MEAN
+from understudy.models.model import Rounded
 from understudy.models.residuals import Residuals
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ LARGEST = 2_000_000
 
 MOST = 500
 """Pairs that a card lists of its own accord: those that were looked at first."""
+
+ROOM = 1.1
+"""How many times the error of rounding counts: cells of a column are off together, and fractions of a row are not normal."""
 
 
 class Verdict(StrEnum):
@@ -138,8 +143,8 @@ class Card:
         """The bound that what was bought gives for a marginal of the release, and of the rows sampled from it.
 
         Where all of the marginal was measured and a distance was bought besides, there are two bounds. Each is asked to hold so often that
-        both do together as often as promised; then the smaller one may be taken. Rows are whole: a sample of as many as the release has by
-        default may show a row more or less in every cell that has one.
+        both do together as often as promised; then the smaller one may be taken. Rows are whole, which adds what a sample of as many as the
+        release has by default may be off.
         """
         gap = next((g for g in reversed(self.release.measurements.gaps) if set(g.distance.clique) == set(clique)), None)
         supported = self.pooled.known(clique)
@@ -153,8 +158,23 @@ class Card:
             turned = table.transpose([clique.index(name) for name in gap.distance.clique])
             found.append(gap_bound(gap, turned, confidence=sure))
         least = min(found, key=lambda bound: bound.rows)
-        whole = 0.0 if self.release.model is None else 2 * float(np.minimum(table, 1.0).sum())
-        return replace(found[0], rows=least.rows + whole)
+        return replace(found[0], rows=least.rows + self.astray(clique))
+
+    def astray(self, clique: Clique) -> float:
+        """How far, in rows, a sample may be from the release's own counts.
+
+        Where rows are rounded from the model and nothing else, fractions of a row tell it. Elsewhere every cell that has a row may show one
+        more or less, on both sides.
+        """
+        model = self.release.model
+        if model is None:
+            return 0.0
+        most = 2 * float(np.minimum(self.table(clique), 1.0).sum())
+        variance = model.astray(clique) if isinstance(model, Rounded) else None
+        if variance is None:
+            return most
+        spread = MEAN * float(np.sqrt(variance).sum()) + 2 * math.sqrt(float(variance.sum()))
+        return min(ROOM * spread, most)
 
     def table(self, clique: Clique) -> NDArray[np.float64]:
         """The release's own counts over a clique; where it holds tables alone, the measurements made consistent."""
