@@ -190,15 +190,13 @@ class TreeModel:
             yield self._sampled(min(size, rows - start), rng)
 
     def astray(self, clique: Clique) -> Array | None:
-        """What rounding leaves of a clique that a node holds, where rows are drawn by rounding and nothing else.
-
-        Of a single column it is told in a tree of one node alone: elsewhere its codes are dealt with columns of other nodes in mind, too.
-        """
-        tree, rows = self.beliefs.tree, default_rows(self)
-        home = tree.home(clique) if len(clique) > 1 or len(tree.nodes) == 1 else None
-        if home is None or rows > CHUNK or self._crowded(rows) or self.schema.impossible or self.schema.rules:
+        """What rounding leaves of a clique that was drawn together, where rows are drawn by rounding and nothing else."""
+        rows = default_rows(self)
+        refined = FEW <= rows <= MANY and self._crowded(rows)
+        if refined or rows > CHUNK or self.schema.impossible or self.schema.rules:
             return None
-        return reduced(self._left[home], tree.nodes[home], clique)
+        held = [(names, left) for names, left in self._left if set(clique) <= set(names)]
+        return reduced(*_smallest(held)[::-1], clique) if held else None
 
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
         """Every partial row completed from its exact conditional distribution; rows with the same given codes share it by rounding.
@@ -270,23 +268,29 @@ class TreeModel:
         return self.cells <= EXCHANGED_CELLS and max(map(tree.size, tree.nodes), default=1) * CROWDED >= rows
 
     @cached_property
-    def _left(self) -> list[Array]:
-        """The variance of each node's counts in a sample: what columns hand on to those drawn for their counts, and what each adds.
+    def _left(self) -> list[tuple[Clique, Array]]:
+        """The variance of counts in a sample, for every column with those it is drawn for: what they hand on, and what it adds.
 
         A code of share p in rows that share their parents gets p² of the variance of how many these are, and where that is a row more or
-        less, another fraction is left to be rounded.
+        less, another fraction is left to be rounded. Sums over columns that are drawn later have none of what those add.
         """
-        tree, found = self.beliefs.tree, dict[int, Array]()
+        tree, drawn_so_far = self.beliefs.tree, dict[int, list[tuple[Clique, Array]]]()
         for node in tree.order:
-            parent, known = tree.parents[node], tree.separators[node]
-            left = np.zeros(()) if parent == ROOT else reduced(found[parent], tree.nodes[parent], known)
+            known, left = tree.separators[node], np.zeros(())
+            if known:
+                above = [
+                    (names, table) for names, table in drawn_so_far[tree.parents[node]] if set(known) <= set(names)
+                ]
+                left = reduced(*_smallest(above)[::-1], known)
+            here = [(known, left)]
             for name in self.beliefs.new(node):
                 table = self.beliefs.inside(node, (*known, name))
                 share, left = divided(table, table.sum(axis=-1, keepdims=True)), left[..., np.newaxis]
                 left = left_over(self.total * table) + left * share**2 + np.minimum(left, 1.0) * share * (1 - share)
                 known = (*known, name)
-            found[node] = reduced(left, known, tree.nodes[node])
-        return [found[node] for node in range(len(tree.nodes))]
+                here.append((known, left))
+            drawn_so_far[node] = here
+        return [entry for here in drawn_so_far.values() for entry in here[1:]]
 
     @cached_property
     def _tables(self) -> dict[Clique, Array]:
@@ -336,3 +340,8 @@ def _read_cliques(facts: Mapping[str, object], schema: Schema) -> list[Clique]:
     if len(set(cliques)) != len(cliques):
         raise ReleaseError(f"model: a clique stands twice in it. {damaged}")
     return cliques
+
+
+def _smallest(tables: Iterable[tuple[Clique, Array]]) -> tuple[Clique, Array]:
+    """That with the fewest cells."""
+    return min(tables, key=lambda entry: entry[1].size)

@@ -163,18 +163,19 @@ class Card:
     def astray(self, clique: Clique) -> float:
         """How far, in rows, a sample may be from the release's own counts.
 
-        Where rows are rounded from the model and nothing else, fractions of a row tell it. Elsewhere every cell that has a row may show one
-        more or less, on both sides.
+        Where rows are rounded from the model and nothing else, fractions of a row tell it. Elsewhere every cell that has a row is allowed
+        one more or less, on both sides: an allowance that benchmarks bear out, not a bound that is proved.
         """
         model = self.release.model
         if model is None:
             return 0.0
-        most = 2 * float(np.minimum(self.table(clique), 1.0).sum())
+        table = self.table(clique)
         variance = model.astray(clique) if isinstance(model, Rounded) else None
         if variance is None:
-            return most
-        spread = MEAN * float(np.sqrt(variance).sum()) + 2 * math.sqrt(float(variance.sum()))
-        return min(ROOM * spread, most)
+            return 2 * float(np.minimum(table, 1.0).sum())
+        # A count that is never negative is off by no more than twice what it expects, in the mean.
+        mean = float(np.minimum(MEAN * np.sqrt(variance), 2 * table).sum())
+        return ROOM * (mean + 2 * math.sqrt(float(variance.sum())))
 
     def table(self, clique: Clique) -> NDArray[np.float64]:
         """The release's own counts over a clique; where it holds tables alone, the measurements made consistent."""
