@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from understudy.errors import ReleaseError
 from understudy.models.aimed import AimedModel
 from understudy.models.dense import DenseModel
-from understudy.models.model import Arrays, Codes, Conditional, Facts, Model, Portable, Rounded, default_rows
+from understudy.models.model import Arrays, Codes, Conditional, Facts, Model, Portable, default_rows
 from understudy.models.network import NetworkModel
 from understudy.models.product import ProductModel
 from understudy.models.rows import RowsModel
@@ -49,7 +49,6 @@ __all__ = [
     "NetworkModel",
     "Portable",
     "ProductModel",
-    "Rounded",
     "RowsModel",
     "SparseModel",
     "TreeModel",
