@@ -81,9 +81,8 @@ def test_a_weak_marginal_is_believed_less_than_a_strong_one():
     assert factors[0] == MOST * 10  # as strong as a fit goes
     assert factors[1] < 2
     assert factors[2] == COLUMN
-    assert loss == pytest.approx(
-        16 * factors[0] + 16 * factors[1]
-    )  # the column would hide what is left to hear of pairs
+    # By the column's noise, what is left to hear of pairs would be nothing.
+    assert loss == pytest.approx(16 * factors[0] + 16 * factors[1])
     assert believed([single], columns, 1000.0)[1] == 4 * COLUMN
 
 

@@ -124,9 +124,8 @@ def test_noise_with_heavier_tails_than_gaussian_has_the_bound_with_room_for_them
     assert found is not None
     wide = supported_bound(pure.card.pooled, ("town",), table).rows
     assert wide > measured_bound(pure.card.pooled, ("town",), table).rows
-    left = left_over(
-        table
-    )  # rows of independent columns are rounded, and fractions of a row are all that they can be off
+    # Rows of independent columns are rounded: fractions of a row are all that they can be off.
+    left = left_over(table)
     mean = np.minimum(MEAN * np.sqrt(left), 2 * table).sum()
     assert found.rows == pytest.approx(wide + ROOM * (mean + 2 * np.sqrt(left.sum())))
     assert found.rows < wide + 2 * np.minimum(table, 1.0).sum()

@@ -24,9 +24,9 @@ from understudy.errors import ReleaseError
 from understudy.measurements import Clique
 from understudy.models.logspace import aligned
 from understudy.models.meeting import FEW, MANY, drawn, met, shares_to_meet
-from understudy.models.model import Arrays, Codes, Facts
+from understudy.models.model import CHUNK, Arrays, Codes, Facts
 from understudy.models.parts import exactly
-from understudy.models.tree import CHUNK, TreeModel
+from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 
 Array = NDArray[np.float64]

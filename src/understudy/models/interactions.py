@@ -149,14 +149,16 @@ def leaned(looks: Sequence[tuple[Term, Array | None]], trust: float = 1.0) -> tu
         max(min(float(s), MOST * math.sqrt(t.row_variance)), LEAST) for s, (t, _) in zip(found, some, strict=True)
     ]
     told = iter(zip(bounded, told_apart(some, found, bounded), strict=True))
-    made = []
     # Columns weigh hundreds of times as much as pairs: a fit that is judged by their noise too may end before it has heard the pairs.
-    loss = {True: 0.0, False: 0.0}
+    made, loss, columns = [], 0.0, 0.0
     for term, expected in looks:
         factor, values = (COLUMN, term.values) if expected is None else next(told)
         made.append(Term(term.clique, term.maps, values, term.variance / factor))
-        loss[expected is not None] += factor * term.values.size
-    return made, loss[True] or loss[False]
+        if expected is None:
+            columns += factor * term.values.size
+        else:
+            loss += factor * term.values.size
+    return made, loss or columns
 
 
 def _kinds(expected: Array) -> NDArray[np.int64]:

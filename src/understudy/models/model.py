@@ -25,6 +25,9 @@ Facts = dict[str, object]
 Arrays = dict[str, NDArray[np.generic]]
 """Arrays by a short plain name, safe as the name of a file."""
 
+CHUNK = 1 << 20
+"""Rows that are rounded in one piece at most."""
+
 
 @runtime_checkable
 class Model(Protocol):
@@ -83,3 +86,15 @@ def default_rows(model: Model) -> int:
     17
     """
     return max(0, round(model.total))
+
+
+def in_one_piece(model: Model) -> bool:
+    """Whether a sample of as many rows as the model has is rounded in one piece, and no row of it repaired.
+
+    >>> from understudy.models.product import ProductModel
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=(Boolean(name="smoker"),))
+    >>> [in_one_piece(ProductModel.uniform(schema, total=total)) for total in (17.0, 1e7)]
+    [True, False]
+    """
+    return default_rows(model) <= CHUNK and not model.schema.impossible and not model.schema.rules

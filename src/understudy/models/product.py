@@ -14,15 +14,12 @@ from numpy.typing import NDArray
 from understudy.measurements import Clique, Measurements
 from understudy.models.consistency import project_simplex
 from understudy.models.given import check_given
-from understudy.models.model import Arrays, Codes, Facts, default_rows
+from understudy.models.model import Arrays, Codes, Facts, in_one_piece
 from understudy.models.parts import exactly, read_shares, read_total
 from understudy.models.pooling import pool_column, pool_total
 from understudy.models.rounding import left_over, shuffled_codes
 from understudy.models.uniform import fill, uniform_shares
 from understudy.schema import Schema
-
-ROUNDED = 1 << 20
-"""Rows up to which a column is surely rounded in one piece; releases sample more than that a batch at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +90,7 @@ class ProductModel:
 
     def astray(self, clique: Clique) -> NDArray[np.float64] | None:
         """What rounding leaves of a single column; columns meet by chance, and impossible rows are repaired."""
-        if len(clique) > 1 or self.schema.impossible or self.schema.rules or default_rows(self) > ROUNDED:
-            return None
-        return left_over(self.marginal(clique))
+        return left_over(self.marginal(clique)) if len(clique) == 1 and in_one_piece(self) else None
 
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
         """The given codes as they are, the other columns as if nothing were given: they are independent."""

@@ -25,7 +25,7 @@ from understudy.models.elimination import all_pairs, eliminated
 from understudy.models.given import check_given
 from understudy.models.junction_tree import ROOT, JunctionTree, forecast
 from understudy.models.meeting import FEW, MANY, drawn, met, shares_to_meet
-from understudy.models.model import Arrays, Codes, Facts, default_rows
+from understudy.models.model import CHUNK, Arrays, Codes, Facts, default_rows, in_one_piece
 from understudy.models.parts import exactly, read_total
 from understudy.models.possible import impossible_masks
 from understudy.models.rounding import left_over
@@ -37,9 +37,6 @@ Array = NDArray[np.float64]
 
 LIMIT = 1 << 24
 """Cells of the largest tree a model may have."""
-
-CHUNK = 1 << 20
-"""Rows that are drawn together; more of them come in several chunks."""
 
 EXCHANGED_FROM, EXCHANGED_CELLS, PARTNERS = 1000, 1 << 22, 12
 """From how many rows, and up to how many cells of the tree, chance errors between far columns are lowered, and with how many
@@ -191,9 +188,7 @@ class TreeModel:
 
     def astray(self, clique: Clique) -> Array | None:
         """What rounding leaves of a clique that was drawn together, where rows are drawn by rounding and nothing else."""
-        rows = default_rows(self)
-        refined = FEW <= rows <= MANY and self._crowded(rows)
-        if refined or rows > CHUNK or self.schema.impossible or self.schema.rules:
+        if self._refined(default_rows(self)) or not in_one_piece(self):
             return None
         held = [(names, left) for names, left in self._left if set(clique) <= set(names)]
         return reduced(*_smallest(held)[::-1], clique) if held else None
@@ -256,16 +251,17 @@ class TreeModel:
         return tuple(self.schema[name].name for name in clique)
 
     def _sampled(self, rows: int, rng: Generator) -> Codes:
-        if FEW <= rows <= MANY and self.total > 0 and self._crowded(rows):
+        if self._refined(rows):
             return met(self.schema, self.beliefs, self._tables, rows, rng, rare=RARE)
         # Few rows hold no table of far columns to speak of; in many rows chance errors are small, and lowering them takes long.
         worth = EXCHANGED_FROM <= rows <= MANY and self.cells <= EXCHANGED_CELLS
         return drawn(self.schema, self.beliefs, rows, rng, self._far if worth else None)
 
-    def _crowded(self, rows: int) -> bool:
-        """Whether some node has so many cells that rows with the same parents are few, and rounding keeps little."""
+    def _refined(self, rows: int) -> bool:
+        """Whether some node has so many cells that rows with the same parents are few, rounding keeps little, and more can be done."""
         tree = self.beliefs.tree
-        return self.cells <= EXCHANGED_CELLS and max(map(tree.size, tree.nodes), default=1) * CROWDED >= rows
+        crowded = self.cells <= EXCHANGED_CELLS and max(map(tree.size, tree.nodes), default=1) * CROWDED >= rows
+        return crowded and self.total > 0 and FEW <= rows <= MANY
 
     @cached_property
     def _left(self) -> list[tuple[Clique, Array]]:
@@ -274,13 +270,11 @@ class TreeModel:
         A code of share p in rows that share their parents gets p² of the variance of how many these are, and where that is a row more or
         less, another fraction is left to be rounded. Sums over columns that are drawn later have none of what those add.
         """
-        tree, drawn_so_far = self.beliefs.tree, dict[int, list[tuple[Clique, Array]]]()
+        tree, drawn_by = self.beliefs.tree, dict[int, list[tuple[Clique, Array]]]()
         for node in tree.order:
             known, left = tree.separators[node], np.zeros(())
             if known:
-                above = [
-                    (names, table) for names, table in drawn_so_far[tree.parents[node]] if set(known) <= set(names)
-                ]
+                above = [(names, table) for names, table in drawn_by[tree.parents[node]] if set(known) <= set(names)]
                 left = reduced(*_smallest(above)[::-1], known)
             here = [(known, left)]
             for name in self.beliefs.new(node):
@@ -289,8 +283,8 @@ class TreeModel:
                 left = left_over(self.total * table) + left * share**2 + np.minimum(left, 1.0) * share * (1 - share)
                 known = (*known, name)
                 here.append((known, left))
-            drawn_so_far[node] = here
-        return [entry for here in drawn_so_far.values() for entry in here[1:]]
+            drawn_by[node] = here
+        return [entry for here in drawn_by.values() for entry in here[1:]]
 
     @cached_property
     def _tables(self) -> dict[Clique, Array]:
