@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from understudy.measurements import Centring, Identity
 from understudy.models.calibration import Calibration
-from understudy.models.caution import DOUBT, best_way, doubt, split
+from understudy.models.caution import DOUBT, WORK, best_way, doubt, split
 from understudy.models.junction_tree import JunctionTree
 from understudy.models.stepwise import Way, stepwise
 from understudy.models.terms import Term
@@ -40,7 +40,10 @@ class World:
         self.base = {(n,): np.log(np.maximum(c, 0.5) / N) for n, c in self.columns.items()}
 
     def best(self) -> Way:
-        return best_way(self.oracle, self.terms, self.columns, N, base=self.base)
+        return self.best_of(self.terms)
+
+    def best_of(self, terms: list[Term], cells: int = 1) -> Way:
+        return best_way(self.oracle, terms, self.columns, N, base=self.base, cells=cells)
 
     def off(self, way: Way) -> float:
         found = stepwise(self.oracle, self.terms, self.columns, N, base=self.base, warm={}, tolerance=1e-2, way=way)
@@ -101,9 +104,45 @@ def test_nothing_is_tried_where_noise_hides_nothing_or_one_marginal_is_all(monke
     assert clear.best() == Way()
     blurred = World(alike(0), 5, 300.0, 0)
     one = blurred.terms[:7]
-    assert best_way(blurred.oracle, one, blurred.columns, N, base=blurred.base) == Way()
+    assert blurred.best_of(one) == Way()
     with pytest.raises(AssertionError, match="for nothing"):
         blurred.best()
+
+
+class Skipped(World):
+    """A questionnaire that skips what does not apply: most cells are empty, and what triples add is in a few of them."""
+
+    def __init__(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        made = [rng.integers(0, 4, N)]
+        for _ in range(4):
+            made.append(rng.choice(4, N, p=[0.55, 0.25, 0.15, 0.05]))
+            made[-1][(made[-2] == 0) | (made[0] < 2)] = 0
+        super().__init__(np.stack(made), 4, 5.0, seed)
+        places = {name: i for i, name in enumerate(self.columns)}
+        self.true = {}
+        for clique in combinations(places, 3):
+            self.true[clique] = np.zeros((4, 4, 4))
+            np.add.at(self.true[clique], tuple(made[places[name]] for name in clique), 1)
+        self.terms += [
+            Term(clique, (Identity(4),) * 3, t + rng.normal(0, 5.0, t.shape), 25.0) for clique, t in self.true.items()
+        ]
+        sizes = dict.fromkeys(places, 4)
+        cliques = [tuple(places), *(t.clique for t in self.terms)]
+        self.oracle = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
+
+
+def test_triples_are_believed_more_where_that_serves_them():
+    """Told by the answers alone; a way that is taken comes nearer to the truth, and larger trees are not tried."""
+    worlds = [Skipped(seed) for seed in range(2)]
+    chosen = [world.best() for world in worlds]
+    assert all(way.trust > 1 for way in chosen)
+    usual, taken = (
+        float(np.mean([world.off(way) for world, way in zip(worlds, ways, strict=True)]))
+        for ways in ([Way()] * len(worlds), chosen)
+    )
+    assert taken < 0.9 * usual
+    assert all(world.best_of(world.terms, cells=int(WORK)).trust <= 1 for world in worlds)
 
 
 def test_the_two_halves_have_the_truth_in_common_and_nothing_else():

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,11 +25,12 @@ from understudy.models.interactions import around, strengths
 from understudy.models.stepwise import Way, stepwise
 from understudy.models.terms import Array, Question, Term
 
-WAYS = (
-    (Way(trust=0.5), Way(trust=0.25)),
-    (Way(forest=False), Way(trust=0.5, forest=False)),
-)
-"""What is tried: the ways of each line one after the other, as long as each is better than the best so far."""
+LESS, MORE = (0.5, 0.25), (4.0, 16.0)
+"""The parts of their strengths that are tried, one after the other as long as each is better than the best so far."""
+
+
+WORK = 2e7
+"""Cells of a tree times terms, up to which larger strengths are tried."""
 
 DOUBT = 0.05
 """The share of what marginals differ by that noise must hide for it to matter."""
@@ -50,11 +52,14 @@ def best_way(
     total: float,
     *,
     base: Mapping[Clique, Array],
+    cells: int,
 ) -> Way:
-    """The way in which a fit of these terms together serves it best, among WAYS and the usual one."""
+    """The way in which a fit of these terms together serves it best; the `cells` of its tree say what a fit more would cost."""
     best = Way()
     joint = [t for t in terms if len(t.clique) > 1]
-    if len(joint) < 2 or doubt(joint, columns, total) < DOUBT:
+    unsure = len(joint) > 1 and doubt(joint, columns, total) >= DOUBT
+    larger = any(len(t.clique) > 2 for t in joint) and cells * len(terms) <= WORK
+    if not unsure and not larger:
         return best
     shown, hidden = split(terms)
     truth = _joined([t.values for t in hidden], hidden)
@@ -65,13 +70,23 @@ def best_way(
         return _joined([total * t.answer(shares[t.clique]) for t in hidden], hidden), found.weights
 
     made, weights = guess(best, {})
-    for line in WAYS:
-        for way in line:
-            other, after = guess(way, weights)
-            gain = float(((truth - made) ** 2 - (truth - other) ** 2).sum())
-            if gain <= CHANCE * 2 * math.sqrt(float(((other - made) ** 2).sum())):
-                break
-            best, made, weights = way, other, after
+
+    def better(way: Way) -> bool:
+        nonlocal best, made, weights
+        other, after = guess(way, weights)
+        gain = float(((truth - made) ** 2 - (truth - other) ** 2).sum())
+        if gain <= CHANCE * 2 * math.sqrt(float(((other - made) ** 2).sum())):
+            return False
+        best, made, weights = way, other, after
+        return True
+
+    if larger:
+        all(better(replace(best, trust=trust)) for trust in MORE)
+    if unsure:
+        if best.trust <= 1:
+            all(better(replace(best, trust=trust)) for trust in LESS)
+        if better(replace(best, forest=False)) and best.trust == 1:
+            better(replace(best, trust=LESS[0]))
     return best
 
 

@@ -121,7 +121,7 @@ def estimate(
         columns = {name: _column(schema, pooled, name, total, known.get(name)) for name in schema}
         first = warmth or _beyond(base, terms, columns, total)
         base = _alone(schema, kept, columns, total, limit_cells)
-        way = best_way(oracle, terms, columns, total, base=base) if cautious else None
+        way = best_way(oracle, terms, columns, total, base=base, cells=tree.cells) if cautious else None
         found = stepwise(
             oracle, terms, columns, total, base=base, warm=first, tolerance=tolerance, way=way, progress=shown
         )

@@ -37,8 +37,15 @@ FULL = 60
 ACROSS = 200_000
 """Cells of the largest tree that triples become part of: each makes every pass of a fit dearer, and rows meet them anyway."""
 
+WORK, SMALL = (2e7, 2e8), 64
+"""Cells of a tree times marginals in it, up to which everything measured is part of one: a pass of a fit adds each of them up. Where no
+marginal has more than SMALL cells, they are asked by residuals that say nothing twice (synthesizers/adaptive_small.py), and fewer do."""
+
 HIDES, DIFFER = 0.8, 0.5
 """Noise hides differences when it is this share of their spread, and marginals differ when they spread by this share of their mean."""
+
+CHANCE = 0.8
+"""The part of what chance makes of counts that a marginal nobody has measured is taken to be off by at least."""
 
 FORECASTS = 300
 """Marginals whose place in the tree is looked for; after that many, only what it holds already is taken."""
@@ -131,11 +138,18 @@ def fitting(prospects: Prospects, growth: Growth, cells: int) -> tuple[list[Cliq
 
 
 def within(measurements: Measurements, schema: Schema, cells: int) -> list[Clique]:
-    """The measured cliques, in the order they were measured, that one tree of so many cells holds; a large one holds pairs alone."""
-    growth = Growth(column_sizes(schema))
+    """The measured cliques, in the order they were measured, that one tree of so many cells holds.
+
+    A large one holds pairs alone, unless it has room for everything.
+    """
+    sizes = column_sizes(schema)
+    cliques = list(dict.fromkeys(tuple(n for n in schema if n in m.clique) for m in measurements if len(m.clique) > 1))
+    if hold_all(cliques, sizes, cells):
+        return cliques
+    growth = Growth(sizes)
     kept: list[Clique] = []
     refused = 0
-    for clique in dict.fromkeys(tuple(n for n in schema if n in m.clique) for m in measurements if len(m.clique) > 1):
+    for clique in cliques:
         limit = cells if len(clique) < 3 else min(cells, ACROSS)
         fits = growth.holds(clique) or (refused < FULL and growth.cells + growth.cost(clique) <= limit)
         refused = 0 if fits else refused + 1
@@ -143,6 +157,48 @@ def within(measurements: Measurements, schema: Schema, cells: int) -> list[Cliqu
             growth.add(clique)
             kept.append(clique)
     return kept
+
+
+def hold_all(cliques: Sequence[Clique], sizes: Mapping[str, int], cells: int) -> bool:
+    """Whether one tree of so many cells holds all of these, and a fit to it is no long work.
+
+    >>> sizes = dict.fromkeys("abcd", 10)
+    >>> [hold_all(list(combinations("abcd", 3)), sizes, cells) for cells in (1_000, 10_000)]
+    [False, True]
+    """
+    growth = Growth(sizes)
+    most = min(cells, WORK[small(cliques, sizes)] / max(len(cliques), 1))
+    for clique in cliques:
+        if growth.holds(clique):
+            continue
+        if growth.cells + growth.cost(clique) > most:
+            return False
+        growth.add(clique)
+    return True
+
+
+def small(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> bool:
+    """Whether none of these marginals has many cells.
+
+    >>> small([("a", "b", "c")], {"a": 3, "b": 4, "c": 5}), small([("a", "b", "c")], {"a": 4, "b": 4, "c": 5})
+    (True, False)
+    """
+    return all(math.prod(sizes[name] for name in clique) <= SMALL for clique in cliques)
+
+
+def at_least_chance(far: Mapping[Clique, float], expected: Mapping[Clique, Array]) -> dict[Clique, float]:
+    """Distances of marginals beyond their parts, none less than most of what chance makes of counts: rows are never as even as a model.
+
+    >>> far = at_least_chance({("a", "b"): 0.0, ("b", "c"): 90.0}, {("a", "b"): np.full((2, 2), 25.0)})
+    >>> {r: round(d) for r, d in far.items()}
+    {('a', 'b'): 6, ('b', 'c'): 90}
+    """
+
+    def least(table: Array) -> float:
+        free = math.prod(1 - 1 / n for n in table.shape)
+        return CHANCE * MEAN * math.sqrt(free) * float(np.sqrt(np.maximum(table, 0)).sum())
+
+    return {r: max(d, least(expected[r])) if r in expected else d for r, d in far.items()}
 
 
 def fitted(measurements: Measurements, held: Sequence[Clique]) -> Measurements:

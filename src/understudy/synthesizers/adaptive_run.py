@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Gap, Identity, Measurements, gaps_of
 from understudy.models.aiming import aimed, expected_counts
@@ -20,18 +21,22 @@ from understudy.synthesizers.adaptive_choice import (
     ACROSS,
     LEAST,
     Prospects,
+    at_least_chance,
     beyond,
     columns_off,
     fitting,
     hidden,
+    hold_all,
     settled,
+    small,
     told,
     with_columns,
     within,
 )
-from understudy.synthesizers.adaptive_few import Table
+from understudy.synthesizers.adaptive_few import POWER, Table
 from understudy.synthesizers.adaptive_gain import PARTS, Array
 from understudy.synthesizers.adaptive_outright import HIDE, TOLD, numbers
+from understudy.synthesizers.adaptive_small import Ask, shared_out
 from understudy.synthesizers.adaptive_weights import strongest
 from understudy.synthesizers.base import Curator, Progress
 from understudy.synthesizers.contrasts import Maps, contrasts
@@ -95,6 +100,8 @@ class Run:
 
     def __post_init__(self) -> None:
         self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
+        # Whether one tree has room for all there is to ask. Then nothing is too weak to be worth asking for if noise is small enough.
+        self.whole = hold_all([r for r in self.weights if len(r) > 1], self.sizes, self.how.cells)
 
     def at_once(self) -> None:
         """Everything that few columns are worth, after a look at pairs where that tells which they are."""
@@ -145,6 +152,8 @@ class Run:
         # Groups of labels are of use in the tree alone.
         chosen = self._with_columns(prospects.only([*kept, *(r for r in left_out if r not in self.maps)]))
         later = self._ahead(prospects)
+        if self._small(prospects, later):
+            return []
         best = (chosen | later).best()
         back = sum(best[r][0] for r in later.curves)
         back = back if back >= WORTH else 0.0
@@ -160,6 +169,23 @@ class Run:
         if parts:
             self._measure(parts, self.curator.left - self.kept_back)
         return left_out
+
+    def _small(self, pairs: Prospects, triples: Prospects) -> bool:
+        """Columns of few values: what is left goes to columns, pairs and triples together, by residuals where that is better."""
+        every = self._with_columns(pairs) | triples
+        if (
+            not self._tells(len(triples.curves))
+            or self.maps
+            or self.power == POWER
+            or self.curator.neighbours is not Neighbours.ADD_REMOVE
+            or not small(every.curves, self.sizes)
+            or not self.whole
+        ):
+            return False
+        # A triple holds three pairs: by a third of what holds them, pairs weigh as much in all as triples do.
+        weights = {r: self.weights[r] / (3 if len(r) == 2 else 1) for r in every.curves if len(r) > 1}
+        self._ask(shared_out(every, weights, self.curator.schema, self._contrasts(every.curves)), self.curator.left)
+        return True
 
     def triples(self) -> None:
         """The triples that gain most, with what was kept back for them."""
@@ -208,7 +234,7 @@ class Run:
             gap.distance.clique: gap for gap in gaps_of(distances, expected)
         }  # a later look replaces an earlier one
         self.progress("selecting", float(1 - self.curator.left))
-        far = beyond(settled(distances), self._off)
+        far = self._at_least_chance(beyond(settled(distances), self._off), expected)
         fine = Prospects.of(expected, far, self.weights, *self._noise(), self._contrasts(expected))
         return self._coarser(fine, cliques)
 
@@ -248,27 +274,43 @@ class Run:
         total = max(self.state.model.total, 1e-9)
         # Of very many, those whose pairs are farthest from the model.
         some = strongest(self.weights, pairs.far, self.sizes, self.how.largest, TRIPLES)
-        noise = self.unit * (float(self.how.selection) / max(len(some), 1)) ** -self.power
-        if noise < TELLING * total:
+        if self._tells(len(some)):
             expected = expected_counts(self.state.model, some)
             distances = self.curator.errors(expected, share=min(self.how.selection, self.curator.left / 4))
-            far = beyond(settled(distances), self._off, pairs.far)
+            far = self._at_least_chance(beyond(settled(distances), self._off, pairs.far), expected)
         else:
             expected = {r: around(r, single, total) for r in some}
             far = {r: MEAN * math.sqrt(CHANCE) * float(np.sqrt(table).sum()) for r, table in expected.items()}
         return Prospects.of(expected, far, self.weights, *self._noise(), self._contrasts(expected))
 
+    def _at_least_chance(self, far: dict[Clique, float], expected: Mapping[Clique, Array]) -> dict[Clique, float]:
+        """What nobody has measured yet is off by chance at least, where all of that can be heard."""
+        known = {m.clique for m in self.found}
+        return at_least_chance(far, {r: t for r, t in expected.items() if r not in known}) if self.whole else far
+
+    def _tells(self, many: int) -> bool:
+        """Whether so many distances of triples would say something, and there are any."""
+        noise = self.unit * (float(self.how.selection) / max(many, 1)) ** -self.power
+        return many > 0 and noise < TELLING * max(self.state.model.total, 1e-9)
+
     def _contrasts(self, cliques: Iterable[Clique]) -> dict[Clique, Maps]:
         return contrasts(self.curator.schema, cliques, self.curator.neighbours, self.curator.currency)
 
     def _measure(self, parts: Mapping[Clique, float], share: Fraction) -> None:
-        """Measure these, and fit the model again if anything is left to be asked."""
+        """Measure these, each as a marginal of its kind is asked for."""
         looks = self._contrasts(parts) | self.maps
-        maps = [looks.get(r) or tuple(Identity(n) for n in self.curator.schema.sizes(r)) for r in parts]
+        plain = {r: tuple(Identity(n) for n in self.curator.schema.sizes(r)) for r in parts if r not in looks}
+        self._ask([Ask(r, looks.get(r) or plain[r], part) for r, part in parts.items()], share)
+
+    def _ask(self, asks: Sequence[Ask], share: Fraction) -> None:
+        """Ask these questions, and fit the model again if anything is left to be asked."""
         self.found += self.curator.measure(
-            list(parts), share=share, weights=rounded(list(parts.values())), maps=maps if looks else None
+            [ask.clique for ask in asks],
+            share=share,
+            weights=rounded([ask.part for ask in asks]),
+            maps=[ask.maps for ask in asks],
         )
-        self.held = list(dict.fromkeys([*self.held, *(r for r in parts if len(r) > 1)]))
+        self.held = list(dict.fromkeys([*self.held, *(ask.clique for ask in asks if len(ask.clique) > 1)]))
         self.progress("measuring", float(1 - self.curator.left))
         if self.curator.left > REST:
             self.state = estimate(
