@@ -39,7 +39,7 @@ ACROSS = 200_000
 
 WORK, SMALL = (2e7, 2e8), 64
 """Cells of a tree times marginals in it, up to which everything measured is part of one: a pass of a fit adds each of them up. Where no
-marginal has more than SMALL cells, they are asked by residuals that say nothing twice (synthesizers/adaptive_small.py), and fewer do."""
+marginal has more than SMALL cells, they are asked by residuals that say nothing twice (synthesizers/adaptive_whole.py), and fewer do."""
 
 HIDES, DIFFER = 0.8, 0.5
 """Noise hides differences when it is this share of their spread, and marginals differ when they spread by this share of their mean."""

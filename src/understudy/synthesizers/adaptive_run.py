@@ -28,7 +28,6 @@ from understudy.synthesizers.adaptive_choice import (
     hidden,
     hold_all,
     settled,
-    small,
     told,
     with_columns,
     within,
@@ -36,8 +35,8 @@ from understudy.synthesizers.adaptive_choice import (
 from understudy.synthesizers.adaptive_few import POWER, Table
 from understudy.synthesizers.adaptive_gain import PARTS, Array
 from understudy.synthesizers.adaptive_outright import HIDE, TOLD, numbers
-from understudy.synthesizers.adaptive_small import Ask, shared_out
 from understudy.synthesizers.adaptive_weights import strongest
+from understudy.synthesizers.adaptive_whole import Ask, shared_out
 from understudy.synthesizers.base import Curator, Progress
 from understudy.synthesizers.contrasts import Maps, contrasts
 from understudy.synthesizers.levels import coarse_maps, coarser, through
@@ -152,7 +151,7 @@ class Run:
         # Groups of labels are of use in the tree alone.
         chosen = self._with_columns(prospects.only([*kept, *(r for r in left_out if r not in self.maps)]))
         later = self._ahead(prospects)
-        if self._small(prospects, later):
+        if self._together(prospects, later):
             return []
         best = (chosen | later).best()
         back = sum(best[r][0] for r in later.curves)
@@ -170,18 +169,12 @@ class Run:
             self._measure(parts, self.curator.left - self.kept_back)
         return left_out
 
-    def _small(self, pairs: Prospects, triples: Prospects) -> bool:
-        """Columns of few values: what is left goes to columns, pairs and triples together, by residuals where that is better."""
-        every = self._with_columns(pairs) | triples
-        if (
-            not self._tells(len(triples.curves))
-            or self.maps
-            or self.power == POWER
-            or self.curator.neighbours is not Neighbours.ADD_REMOVE
-            or not small(every.curves, self.sizes)
-            or not self.whole
-        ):
+    def _together(self, pairs: Prospects, triples: Prospects) -> bool:
+        """Where one tree has room for everything: what is left goes to columns, pairs and triples at once."""
+        gaussian = self.power != POWER and self.curator.neighbours is Neighbours.ADD_REMOVE
+        if not (self.whole and gaussian and self._tells(len(triples.curves))) or self.maps:
             return False
+        every = self._with_columns(pairs) | triples
         # A triple holds three pairs: by a third of what holds them, pairs weigh as much in all as triples do.
         weights = {r: self.weights[r] / (3 if len(r) == 2 else 1) for r in every.curves if len(r) > 1}
         self._ask(shared_out(every, weights, self.curator.schema, self._contrasts(every.curves)), self.curator.left)

@@ -1,4 +1,4 @@
-"""Columns of few values: columns, pairs and triples share the budget."""
+"""Where one tree has room for everything, columns, pairs and triples share the budget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from understudy.models.residuals import Residuals
 from understudy.schema import Integer, Schema, parse_predicate
 from understudy.synthesizers.adaptive import Adaptive
 from understudy.synthesizers.adaptive_choice import Prospects
-from understudy.synthesizers.adaptive_small import Ask, _Balance, _worth, shared_out
+from understudy.synthesizers.adaptive_whole import Ask, _Balance, _worth, shared_out
 
 SIZES = {"a": 3, "b": 4, "c": 2}
 SCHEMA = Schema(columns=tuple(Integer(name=n, min=0, max=s - 1, nullable=False) for n, s in SIZES.items()))

@@ -1,9 +1,9 @@
-"""Columns of few values: columns, pairs and triples get their parts of the budget together.
+"""Where one tree has room for everything: columns, pairs and triples get their parts of the budget together.
 
 A marginal is put together from residuals: for every set τ of its columns what τ says that no smaller set does (synthesizers/residual.py).
-To ask for a residual alone costs less than to ask for the marginal, by Π(1 − 1/n): in triples of columns with three values noise is half
-of what it were. What an answer no longer says of its pairs must be asked of them. Which of the two is better for which marginal, and with
-which parts, is one question if all of them are looked at together:
+A triple tells of its pairs, so what pairs get by themselves and what triples get is one question. And to ask for a residual alone costs
+less than to ask for the marginal, by Π(1 − 1/n): in triples of columns with three values noise is half of what it were; what such an answer
+no longer says of its pairs must be asked of them. Whether that is better, and which parts are best, follows from
 
     the error left on residual τ      Lτ = far off it is now − what the precision of all answers that tell of it gains
     the error left on a marginal A    √(Σ Lτ² over τ in A): residuals are at right angles to each other
@@ -33,6 +33,9 @@ from understudy.synthesizers.adaptive_choice import LEAST, Prospects
 from understudy.synthesizers.adaptive_gain import LOWEST, PARTS, PITCH, Array
 from understudy.synthesizers.contrasts import Maps, contrasted
 
+LARGEST = 4096
+"""Cells of the largest marginal that may be asked for by its residual: its numbers are so many times as large as counts."""
+
 STEPS = 400
 """Times all parts are moved."""
 
@@ -58,7 +61,7 @@ def shared_out(
     # What is impossible carries no noise in a plain marginal, and a centred one knows nothing of it.
     centred = [
         Ask(ask.clique, tuple(Centring(n) for n in schema.sizes(ask.clique)))
-        if len(ask.clique) > 1 and schema.zeros(ask.clique) is None
+        if len(ask.clique) > 1 and prospects.cells[ask.clique] <= LARGEST and schema.zeros(ask.clique) is None
         else ask
         for ask in plain
     ]
