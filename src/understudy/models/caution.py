@@ -2,8 +2,9 @@
 
 The strength of a marginal (models/interactions.py) is told from that marginal alone, and right for it alone. A model of very many that say
 much the same follows their noise further: where all columns of a table depend on each other, half or a quarter of the strength serves it
-better, and elsewhere it does harm. And pairs that noise hides are better taken all at once than after a forest of some that look strong by
-chance (models/stepwise.py). Which it is, the answers tell.
+better, and elsewhere it does harm. Triples may need more than their strength: where most cells are empty, as in a questionnaire that skips
+what does not apply, what they add is in a few cells, which expect the least and are drawn back the most. And pairs that noise hides are
+better taken all at once than after a forest of some that look strong by chance (models/stepwise.py). Which it is, the answers tell.
 
 Let y be a noisy answer with variance v, and z noise of the same variance, drawn here. Then y + z and y − z have the variance 2v each and
 nothing in common but the truth (Leiner, Duan, Wasserman, Ramdas, "Data fission", 2023). A model fitted to the one is judged by the other,
@@ -27,7 +28,6 @@ from understudy.models.terms import Array, Question, Term
 
 LESS, MORE = (0.5, 0.25), (4.0, 16.0)
 """The parts of their strengths that are tried, one after the other as long as each is better than the best so far."""
-
 
 WORK = 2e7
 """Cells of a tree times terms, up to which larger strengths are tried."""

@@ -10,6 +10,7 @@
      much of what other pairs have in common.
   4. Distances and gains anew, against the better model, and distances of triples where their noise leaves something to see. The pairs that
      gain most are measured, and single columns where their own error is what matters. The part that triples would gain more by is kept.
+     Where one tree has room for all columns, pairs and triples there are, they get what is left at once (synthesizers/adaptive_whole.py).
   5. With that part, the triples that gain most by their distance from the model by then.
   6. The model of maximum entropy on a junction tree of at most `cells` cells, leaning towards simpler ones where noise is all there is to
      see (models/interactions.py), in the way that serves the answers best (models/caution.py). What was measured and has no room there
