@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
@@ -14,12 +15,13 @@ from synthesizers.test_adaptive import run
 from understudy.accounting import Cost, Currency, Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
-from understudy.measurements import AxisMap, Centring, Identity, Measurement, Measurements
+from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Measurements
 from understudy.models.residuals import Residuals
 from understudy.schema import Integer, Schema, parse_predicate
 from understudy.synthesizers.adaptive import Adaptive
 from understudy.synthesizers.adaptive_choice import Prospects
 from understudy.synthesizers.adaptive_whole import Ask, _Balance, _worth, shared_out
+from understudy.synthesizers.contrasts import Maps, contrasts
 
 SIZES = {"a": 3, "b": 4, "c": 2}
 SCHEMA = Schema(columns=tuple(Integer(name=n, min=0, max=s - 1, nullable=False) for n, s in SIZES.items()))
@@ -32,12 +34,14 @@ KINDS = [
 ]
 
 
-def tables(schema: Schema, noise: float) -> tuple[Prospects, dict[tuple[str, ...], float]]:
+def tables(
+    schema: Schema, noise: float, maps: Mapping[Clique, Maps] | None = None
+) -> tuple[Prospects, dict[tuple[str, ...], float]]:
     """Columns, pairs and triples, all even and all as far off; and what pairs and triples weigh."""
     every = [clique for k in (1, 2, 3) for clique in combinations(schema, k)]
     expected = {r: np.full(schema.sizes(r), 10_000 / np.prod(schema.sizes(r))) for r in every}
     weights = dict.fromkeys(every, 1.0)
-    prospects = Prospects.of(expected, dict.fromkeys(every, 300.0), weights, noise, 0.5, {})
+    prospects = Prospects.of(expected, dict.fromkeys(every, 300.0), weights, noise, 0.5, maps or {})
     return prospects, {r: 1.0 for r in every if len(r) > 1}
 
 
@@ -66,7 +70,7 @@ def test_what_an_answer_tells_of_a_residual_is_its_exact_variance(maps):
 def test_the_parts_are_the_best_ones():
     """No exchange of a tenth of one question's part for another's leaves less error; even parts leave more."""
     prospects, weights = tables(SCHEMA, noise=5.0)
-    balance = _Balance.of([Ask(r, tuple(Identity(SIZES[n]) for n in r)) for r in EVERY], prospects, weights)
+    balance = _Balance.of([Ask(r, tuple(Identity(SIZES[n]) for n in r)) for r in EVERY], prospects, weights, {})
     best = balance.parts
     assert best.sum() == pytest.approx(1)
     least = balance.error(best)
@@ -86,6 +90,19 @@ def test_what_leaves_less_error_is_asked(columns, residuals):
     asks = shared_out(prospects, weights, schema, {})
     assert sum(ask.part for ask in asks) == pytest.approx(1)
     assert {all(isinstance(m, Centring) for m in ask.maps) for ask in asks if len(ask.clique) == 3} == {residuals}
+
+
+def test_what_contrasts_save_is_counted_once():
+    """Gains of columns with two values are told for differences: the same is foretold as from gains that were told for counts."""
+    schema = schema_of(2, 2, 2, 3, 3)
+    maps = contrasts(schema, tables(schema, 2.0)[0].curves, Neighbours.ADD_REMOVE, Currency.GDP)
+    asks = [Ask(r, maps.get(r) or tuple(map(Identity, schema.sizes(r)))) for r in tables(schema, 2.0)[0].curves]
+    counts, once, twice = (
+        _Balance.of(asks, *tables(schema, 2.0, told), saved) for told, saved in (({}, {}), (maps, maps), (maps, {}))
+    )
+    assert once.parts == pytest.approx(counts.parts, abs=2e-3)
+    assert once.error(once.parts) == pytest.approx(counts.error(counts.parts), rel=0.01)
+    assert twice.error(twice.parts) < 0.9 * once.error(once.parts)
 
 
 def test_what_is_impossible_is_asked_for_as_it_is():

@@ -292,8 +292,8 @@ class Run:
     def _measure(self, parts: Mapping[Clique, float], share: Fraction) -> None:
         """Measure these, each as a marginal of its kind is asked for."""
         looks = self._contrasts(parts) | self.maps
-        plain = {r: tuple(Identity(n) for n in self.curator.schema.sizes(r)) for r in parts if r not in looks}
-        self._ask([Ask(r, looks.get(r) or plain[r], part) for r, part in parts.items()], share)
+        sizes = self.curator.schema.sizes
+        self._ask([Ask(r, looks.get(r) or tuple(map(Identity, sizes(r))), part) for r, part in parts.items()], share)
 
     def _ask(self, asks: Sequence[Ask], share: Fraction) -> None:
         """Ask these questions, and fit the model again if anything is left to be asked."""

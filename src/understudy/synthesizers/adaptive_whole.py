@@ -31,7 +31,7 @@ from understudy.measurements import Centring, Clique, Identity
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive_choice import LEAST, Prospects
 from understudy.synthesizers.adaptive_gain import LOWEST, PARTS, PITCH, Array
-from understudy.synthesizers.contrasts import Maps, contrasted
+from understudy.synthesizers.contrasts import Maps, contrasted, saving
 
 LARGEST = 4096
 """Cells of the largest marginal that may be asked for by its residual: its numbers are so many times as large as counts."""
@@ -65,7 +65,7 @@ def shared_out(
         else ask
         for ask in plain
     ]
-    plans = [_Balance.of(asks, prospects, weights) for asks in (plain, centred)]
+    plans = [_Balance.of(asks, prospects, weights, maps) for asks in (plain, centred)]
     best = min(plans, key=lambda plan: plan.error(plan.parts))
     rank = {r: -prospects.far[r] * weights.get(r, 0.0) for r in prospects.curves}
     some = [replace(ask, part=float(part)) for ask, part in zip(best.asks, best.parts, strict=True) if part > 0]
@@ -88,10 +88,17 @@ class _Balance:
     prices: Array
 
     @classmethod
-    def of(cls, asks: Sequence[Ask], prospects: Prospects, weights: Mapping[Clique, float]) -> _Balance:
+    def of(
+        cls,
+        asks: Sequence[Ask],
+        prospects: Prospects,
+        weights: Mapping[Clique, float],
+        maps: Mapping[Clique, Maps],
+    ) -> _Balance:
+        """`maps` are the contrasts that gains were told for: what those save is in the gains already."""
         place = {tau: i for i, tau in enumerate(prospects.curves)}
         told = [
-            (i, place[tau], _worth(ask, tau))
+            (i, place[tau], _worth(ask, tau) * saving(maps.get(tau, ())) ** 2)
             for i, ask in enumerate(asks)
             for tau in _inside(ask.clique)
             if tau in place and contrasted(ask.clique, ask.maps) <= set(tau)
