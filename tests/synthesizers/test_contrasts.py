@@ -79,4 +79,7 @@ def test_the_default_asks_for_them(neighbours, asked, open_curator):
     assert larger
     for m in larger:
         centred = [isinstance(axis, Centring) for axis in m.maps]
-        assert centred == [asked and name in ("smoker", "cough") for name in m.clique]
+        contrasts = [asked and name in ("smoker", "cough") for name in m.clique]
+        # Everything fits into one tree here: where that is foretold to leave less, all columns are centred (adaptive_whole.py).
+        residual = [asked] * len(m.clique)
+        assert centred in (contrasts, residual)
