@@ -29,8 +29,9 @@ SCHEMA = Schema(
 
 
 def test_columns_of_two_values_are_centred_and_others_are_not():
-    cliques = [("smoker",), ("visits", "age"), ("smoker", "age"), ("smoker", "cough", "visits")]
+    cliques = [("smoker",), ("age",), ("visits", "age"), ("smoker", "age"), ("smoker", "cough", "visits")]
     assert contrasts(SCHEMA, cliques, Neighbours.ADD_REMOVE, Currency.GDP) == {
+        ("smoker",): (Centring(2),),
         ("smoker", "age"): (Centring(2), Identity(10)),
         ("smoker", "cough", "visits"): (Centring(2), Centring(2), Identity(5)),
     }
@@ -83,3 +84,25 @@ def test_the_default_asks_for_them(neighbours, asked, open_curator):
         # Everything fits into one tree here: where that is foretold to leave less, all columns are centred (adaptive_whole.py).
         residual = [asked] * len(m.clique)
         assert centred in (contrasts, residual)
+
+
+def test_columns_are_asked_as_differences_once_their_total_is_known(open_curator):
+    """Columns with nothing in common: what is left goes to them again."""
+    draw = np.random.default_rng(1)
+    rows = {
+        "smoker": np.where(draw.random(2000) < 0.5, "true", "false").tolist(),
+        "cough": np.where(draw.random(2000) < 0.5, "true", "false").tolist(),
+        "visits": draw.integers(0, 5, 2000).tolist(),
+        "age": draw.integers(0, 10, 2000).tolist(),
+    }
+    curator = open_curator(
+        SCHEMA, rows, epsilon=Fraction(1, 10), delta=Fraction(1, 10**6), neighbours=Neighbours.ADD_REMOVE
+    )
+    looks: dict[str, list[bool]] = {name: [] for name in SCHEMA}
+    for m in Adaptive().measure(curator, Workload.of_order(SCHEMA), silent):
+        if len(m.clique) == 1:
+            looks[m.clique[0]].append(isinstance(m.maps[0], Centring))
+    for name, (first, *again) in looks.items():
+        assert not first
+        assert again
+        assert all(centred == (name in ("smoker", "cough")) for centred in again)

@@ -162,7 +162,7 @@ class Adaptive(Synthesizer):
             left_out = run.tree(pairs) if curator.left > REST else []
             run.triples()
         if curator.left > REST:  # what no triple was worth
-            run.found += curator.measure(last, share=curator.left, weights=rounded([part[n] for (n,) in last]))
+            run.again(last, [part[n] for (n,) in last], curator.left)
         if left_out:
             # Rows meet these too, but rows completed from given codes do not know of them.
             progress(f"{LEFT_OUT} of the tree, beyond {self.cells:,} cells: {spelled(left_out)}", 0.0)

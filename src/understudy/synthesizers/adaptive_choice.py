@@ -251,10 +251,11 @@ def with_columns(
     columns: Mapping[str, float],
     noise: float,
     power: float,
+    maps: Mapping[Clique, Maps],
 ) -> Prospects:
     """The same with every single column that was counted and how far it is `off`; `columns` says how much of the workload holds each.
 
-    What a column's error costs is told after the gains of the others are taken off.
+    What a column's error costs is told after the gains of the others are taken off. Those with `maps` would be measured by contrasts.
     """
     best = prospects.best()
     after = {r: max(far - best.get(r, (0.0, 0.0))[1], 0.0) for r, far in prospects.far.items() if len(r) == 2}
@@ -264,7 +265,7 @@ def with_columns(
     for name, error in off.items():
         single: Clique = (name,)
         ratios = [error / math.hypot(error, rest) for r, rest in after.items() if name in r]
-        curves[single] = gain_curve(np.ones(sizes[name]), error, noise, power)
+        curves[single] = gain_curve(np.ones(sizes[name]), error, noise * saving(maps.get(single, ())), power)
         weights[single], far[single] = columns[name] * float(np.mean(ratios)) if ratios else 0.0, error
     return prospects | Prospects(curves, weights, far, {single: sizes[single[0]] for single in far}, power)
 

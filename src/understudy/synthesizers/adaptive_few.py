@@ -156,7 +156,7 @@ class Table:
             prospects = Prospects.of(expected, far, self.weights, self.noise, POWER, {})
             for most in dict.fromkeys([1, 2, *larger]):
                 some = prospects.only([r for r in expected if len(r) <= most])
-                best = with_columns(some, self.off, self.sizes, self.columns, self.noise, POWER).best()
+                best = with_columns(some, self.off, self.sizes, self.columns, self.noise, POWER, {}).best()
                 yield {r: part for r, (part, _) in best.items() if part > LEAST and self._seen(r, part, far, expected)}
 
     def _seen(self, clique: Clique, part: float, far: Mapping[Clique, float], expected: Mapping[Clique, Array]) -> bool:

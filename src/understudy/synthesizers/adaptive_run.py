@@ -12,7 +12,7 @@ import numpy as np
 
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.measurements import Centring, Clique, Gap, Identity, Measurements, gaps_of
+from understudy.measurements import Clique, Gap, Identity, Measurements, gaps_of
 from understudy.models.aiming import aimed, expected_counts
 from understudy.models.estimation import estimate
 from understudy.models.interactions import MEAN, around
@@ -191,6 +191,10 @@ class Run:
         if order:
             self._measure({r: best[r][0] for r in order}, self.curator.left)
 
+    def again(self, singles: Sequence[Clique], split: Sequence[float], share: Fraction) -> None:
+        """Measure columns once more: their total is known from the first look."""
+        self._measure(dict(zip(singles, split, strict=True)), share)
+
     def _outright(self, pairs: Sequence[Clique]) -> bool:
         """Where pairs are one number each and distances do not tell which matter: measure all of them, with all that is left."""
         noise = self.unit * (float(LOOK[1]) / len(pairs)) ** -self.power
@@ -199,8 +203,6 @@ class Run:
         parts = numbers(self.curator, {p: self.weights[p] for p in pairs}, self._contrasts(pairs), self.how.singles)
         if not parts:
             return False
-        # The total is known from the first look: of columns, too, the difference is all that is left to ask.
-        self.maps = {(name,): (Centring(size),) for name, size in self.sizes.items()}
         self._measure(parts, self.curator.left)
         return True
 
@@ -209,10 +211,7 @@ class Run:
         rough = float(np.mean([*self._off.values(), 0.0])) / (ROUGH * max(self.state.model.total, 1.0))
         wanted = float(self.how.singles) * (rough ** (1 / self.power) - 1)
         if wanted > float(REST):
-            self.found += self.curator.measure(
-                singles, share=min(_exact(wanted), AGAIN, self.curator.left / 2), weights=split
-            )
-            self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
+            self.again(singles, split, min(_exact(wanted), AGAIN, self.curator.left / 2))
 
     def _noise(self) -> tuple[float, float]:
         """The deviation that all that is left would buy for one marginal, and how noise falls with the part."""
@@ -236,7 +235,8 @@ class Run:
         return columns_off(self.curator.schema, self.found, self.sizes)
 
     def _with_columns(self, prospects: Prospects) -> Prospects:
-        return with_columns(prospects, self._off, self.sizes, self.columns, *self._noise())
+        looks = self._contrasts([(name,) for name in self.sizes])
+        return with_columns(prospects, self._off, self.sizes, self.columns, *self._noise(), looks)
 
     def _look(self, many: int, clear: float, most: Fraction) -> Fraction:
         """The part of the budget for so many distances: as much as tells them to within this share of all rows, in its bounds."""

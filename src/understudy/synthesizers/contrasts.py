@@ -5,7 +5,8 @@ differ in them. The first is what smaller marginals say, and they were asked. Of
 number by no more than it does a count, and there are half as many: at the same price its noise is √2 times less than that of a difference
 of two noisy counts, for each such column. In general centring an axis of n values saves the factor √(1 − 1/n) (Xiao, He, Zhang, Kifer,
 "Optimal and scalable matrix mechanism for noisy marginals under convex privacy constraints", 2023); for more than two values the sums that
-are lost would be missed about as much, so only columns of two are asked that way.
+are lost would be missed about as much, so only columns of two are asked that way. So are they by themselves once the total is known, which
+all columns say.
 
 It holds for Gaussian noise when a row is added or removed. When one is replaced the difference changes by two, and Laplace noise counts
 both numbers of a contrast: nothing is saved. What is impossible carries no noise in a plain marginal, and a difference knows nothing of it.
@@ -30,19 +31,19 @@ SMALL = 2
 def contrasts(
     schema: Schema, cliques: Iterable[Clique], neighbours: Neighbours, currency: Currency
 ) -> dict[Clique, Maps]:
-    """How to ask for those of these marginals that have a contrast; the others, and single columns, are asked for as they are.
+    """How to ask for those of these marginals that have a contrast, where the total is known; the others are asked for as they are.
 
     >>> from understudy.schema import Boolean, Integer
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Integer(name="visits", min=0, max=9, nullable=False)))
-    >>> contrasts(schema, [("visits",), ("smoker", "visits")], Neighbours.ADD_REMOVE, Currency.GDP)
-    {('smoker', 'visits'): (Centring(size=2), Identity(size=10))}
+    >>> contrasts(schema, [("smoker",), ("visits",), ("smoker", "visits")], Neighbours.ADD_REMOVE, Currency.GDP)
+    {('smoker',): (Centring(size=2),), ('smoker', 'visits'): (Centring(size=2), Identity(size=10))}
     """
     if neighbours is not Neighbours.ADD_REMOVE or currency is Currency.PURE:
         return {}
     found: dict[Clique, Maps] = {}
     for clique in cliques:
         sizes = schema.sizes(clique)
-        if len(clique) > 1 and SMALL in sizes and schema.zeros(clique) is None:
+        if SMALL in sizes and schema.zeros(clique) is None:
             found[clique] = tuple(Centring(n) if n == SMALL else Identity(n) for n in sizes)
     return found
 
