@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Centring, Distance, Identity, Measurement, Measurements
 from understudy.models.variance import noise_variance
-from understudy.synthesizers.adaptive_choice import fitted, hidden, settled, told
+from understudy.synthesizers.adaptive_choice import Prospects, fitted, hidden, settled, told, with_columns
 
 
 def measured(clique: tuple[str, ...], values: np.ndarray, scale: int = 30) -> Measurement:
@@ -75,3 +77,20 @@ def test_no_distance_at_all_tells_nothing():
     """All pairs may be too large to be asked about as they are: then there is nothing to read, and nothing to follow."""
     assert told([]) == 0.0
     assert settled({}) == {}
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_what_a_column_weighs_is_how_much_its_error_moves_that_of_what_holds_it(order):
+    """Columns and pairs as far off as each other of their kind: a bit less of one column's error, by brute force."""
+    names, column, pair = "abcd"[:order], 30.0, 50.0
+    pairs = list(combinations(names, 2))
+    expected = {p: np.full((2, 2), 25.0) for p in pairs}
+    hopeless = Prospects.of(expected, dict.fromkeys(pairs, pair), dict.fromkeys(pairs, 1.0), 1e9, 0.5, {})
+    off, sizes = dict.fromkeys(names, column), dict.fromkeys(names, 2)
+    found = with_columns(hopeless, off, sizes, dict.fromkeys(names, 1.0), order, 1.0, 0.5, {})
+
+    def error(one):
+        return math.sqrt(one**2 + (order - 1) * column**2 + len(pairs) * pair**2)
+
+    bit = 1e-4
+    assert found.weights[("a",)] == pytest.approx((error(column + bit) - error(column - bit)) / (2 * bit), rel=1e-6)

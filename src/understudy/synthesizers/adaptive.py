@@ -153,7 +153,7 @@ class Adaptive(Synthesizer):
         bought = curator.measure(singles, share=self.singles, weights=split)
         # The deviation that the whole budget would buy for one marginal.
         unit = unit_noise(bought, self.singles, power) / (1 / math.sqrt(2) if power == 1 else MEAN)
-        run = Run(curator, self, sizes, weights | asked, column, found + bought, unit, power, progress)
+        run = Run(curator, self, sizes, asked | weights, column, found + bought, unit, power, progress)
         left_out: list[Clique] = []
         if power == POWER and few(sizes.values(), self.largest) and not levels:
             run.at_once()

@@ -249,22 +249,25 @@ def with_columns(
     off: Mapping[str, float],
     sizes: Mapping[str, int],
     columns: Mapping[str, float],
+    order: float,
     noise: float,
     power: float,
     maps: Mapping[Clique, Maps],
 ) -> Prospects:
     """The same with every single column that was counted and how far it is `off`; `columns` says how much of the workload holds each.
 
-    What a column's error costs is told after the gains of the others are taken off. Those with `maps` would be measured by contrasts.
+    What a column's error costs is told after the gains of the others are taken off: a marginal of the workload is off by what its columns,
+    `order` of them, and their pairs are, at right angles to each other. Those with `maps` would be measured by contrasts.
     """
     best = prospects.best()
     after = {r: max(far - best.get(r, (0.0, 0.0))[1], 0.0) for r, far in prospects.far.items() if len(r) == 2}
+    others = order * (order - 1) / 2
     curves: dict[Clique, Array] = {}
     weights: dict[Clique, float] = {}
     far: dict[Clique, float] = {}
     for name, error in off.items():
         single: Clique = (name,)
-        ratios = [error / math.hypot(error, rest) for r, rest in after.items() if name in r]
+        ratios = [error / math.sqrt(order * error**2 + others * rest**2) for r, rest in after.items() if name in r]
         curves[single] = gain_curve(np.ones(sizes[name]), error, noise * saving(maps.get(single, ())), power)
         weights[single], far[single] = columns[name] * float(np.mean(ratios)) if ratios else 0.0, error
     return prospects | Prospects(curves, weights, far, {single: sizes[single[0]] for single in far}, power)

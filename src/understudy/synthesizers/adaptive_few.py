@@ -27,6 +27,7 @@ from understudy.models.interactions import MEAN, around
 from understudy.models.variance import noise_variance
 from understudy.synthesizers.adaptive_choice import LEAST, Prospects, with_columns
 from understudy.synthesizers.adaptive_gain import Array
+from understudy.synthesizers.adaptive_weights import mean_order
 
 COLUMNS, SMALL = 6, 12
 """Columns that are few, whatever their sizes, and those of a table that is counted whole: it is told apart by all subsets of them."""
@@ -152,11 +153,12 @@ class Table:
         if self.cells(whole) <= self.largest:
             yield {whole: 1.0}
         larger = [max(orders)] if orders and len(expected) <= MANY else []
+        held = mean_order(self.weights, self.columns)
         for far in scenes:
             prospects = Prospects.of(expected, far, self.weights, self.noise, POWER, {})
             for most in dict.fromkeys([1, 2, *larger]):
                 some = prospects.only([r for r in expected if len(r) <= most])
-                best = with_columns(some, self.off, self.sizes, self.columns, self.noise, POWER, {}).best()
+                best = with_columns(some, self.off, self.sizes, self.columns, held, self.noise, POWER, {}).best()
                 yield {r: part for r, (part, _) in best.items() if part > LEAST and self._seen(r, part, far, expected)}
 
     def _seen(self, clique: Clique, part: float, far: Mapping[Clique, float], expected: Mapping[Clique, Array]) -> bool:

@@ -35,7 +35,7 @@ from understudy.synthesizers.adaptive_choice import (
 from understudy.synthesizers.adaptive_few import POWER, Table
 from understudy.synthesizers.adaptive_gain import PARTS, Array
 from understudy.synthesizers.adaptive_outright import HIDE, TOLD, numbers
-from understudy.synthesizers.adaptive_weights import strongest
+from understudy.synthesizers.adaptive_weights import mean_order, strongest
 from understudy.synthesizers.adaptive_whole import Ask, shared_out
 from understudy.synthesizers.base import Curator, Progress
 from understudy.synthesizers.contrasts import Maps, contrasts
@@ -99,6 +99,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.state = estimate(self.curator.schema, self.found, empirical=True, tolerance=LOOSE)
+        self.order = mean_order(self.weights, self.columns)
         # Whether one tree has room for all there is to ask. Then nothing is too weak to be worth asking for if noise is small enough.
         self.whole = hold_all([r for r in self.weights if len(r) > 1], self.sizes, self.how.cells)
 
@@ -236,7 +237,7 @@ class Run:
 
     def _with_columns(self, prospects: Prospects) -> Prospects:
         looks = self._contrasts([(name,) for name in self.sizes])
-        return with_columns(prospects, self._off, self.sizes, self.columns, *self._noise(), looks)
+        return with_columns(prospects, self._off, self.sizes, self.columns, self.order, *self._noise(), looks)
 
     def _look(self, many: int, clear: float, most: Fraction) -> Fraction:
         """The part of the budget for so many distances: as much as tells them to within this share of all rows, in its bounds."""

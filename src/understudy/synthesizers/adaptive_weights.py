@@ -47,6 +47,17 @@ def column_weights(workload: Mapping[Clique, float], names: Sequence[str]) -> di
     return dict(zip(names, found.tolist(), strict=True))
 
 
+def mean_order(weights: Mapping[Clique, float], columns: Mapping[str, float]) -> float:
+    """How many columns what is asked for holds, in the mean: told from how much of it holds each pair and each column.
+
+    >>> workload = {("a", "b", "c"): 1.0, ("b", "c", "d"): 2.0}
+    >>> mean_order(pair_weights(workload, "abcd"), column_weights(workload, "abcd"))
+    3.0
+    """
+    pairs = sum(weight for clique, weight in weights.items() if len(clique) == 2)
+    return 1 + 2 * pairs / max(sum(columns.values()), 1e-300)
+
+
 def strongest(
     weights: Mapping[Clique, float], far: Mapping[Clique, float], sizes: Mapping[str, int], largest: int, many: int
 ) -> list[Clique]:
