@@ -86,3 +86,12 @@ def test_either_an_epsilon_or_an_accuracy(shell: Shell, schema: Path) -> None:
     assert shell("plan", schema).code == 2
     assert shell("plan", schema, "--epsilon", 1, "--accuracy", 0.1).code == 2
     assert "--rows" in shell("plan", schema, "--accuracy", 0.1).err
+
+
+def test_the_table_names_each_marginal_once_and_says_what_moved_by_noise_is(shell: Shell, schema: Path) -> None:
+    lines = shell("plan", schema, "--epsilon", 10, "--rows", 1500).out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("marginal "))
+    end = next(i for i, line in enumerate(lines) if line.startswith("moved by noise: the share of rows"))
+    named = [line.split("  ")[0] for line in lines[start + 1 : end]]
+    assert len(set(named)) == len(named) > 4
+    assert "e+0" not in "".join(lines[start:end])

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 import understudy as us
+from understudy.accounting import Cost, Currency, Law
 from understudy.errors import Refused
-from understudy.schema import Categorical, Identifier, Integer, Schema, Unit, parse_predicate
-from understudy.workflow.plan import epsilon_for
+from understudy.measurements import Centring, Measurement, Measurements, Partition
+from understudy.schema import Boolean, Categorical, Identifier, Integer, Schema, Unit, parse_predicate
+from understudy.workflow.plan import _asked, epsilon_for
+from understudy.workflow.precision import known
+
+LAW = Law.DISCRETE_GAUSSIAN
 
 SCHEMA = Schema(
     columns=(
@@ -103,3 +111,35 @@ def test_what_is_impossible_does_not_spoil_a_forecast() -> None:
         assert made.forecast is not None
         assert made.forecast.error < 0.005
         assert made.forecast.independent > 0.1
+
+
+@pytest.mark.parametrize("epsilon", [1, 10])
+def test_a_marginal_stands_once_with_its_noise_in_rows(epsilon: int) -> None:
+    """Differences and residuals are numbers many times as large as counts: none of that may be read as noise on a cell."""
+    people = Schema(
+        columns=(
+            Integer(name="age", min=18, max=90),
+            Categorical(name="sex", values=("F", "M")),
+            Boolean(name="smoker"),
+            Integer(name="visits", min=0, max=20),
+        )
+    )
+    made = us.plan(people, epsilon=epsilon, rows=2000, outlook=False)
+    cliques = [frozenset(m.clique) for m in made.marginals]
+    assert len(set(cliques)) == len(cliques)
+    left = {k.clique: k.deviation for k in made.known}
+    for m in made.marginals:
+        assert m.deviation == left.get(m.clique)
+    assert all(m.deviation is None or m.deviation < 300 / epsilon for m in made.marginals)
+    assert (made.noise_of(2) or 1) < (0.5 if epsilon == 1 else 0.1)
+
+
+def test_a_residual_alone_tells_no_count_and_says_none() -> None:
+    """Of a pair by its residual alone, neither column known, nothing is said in rows; of coarser bins what was asked for is."""
+    cost = Cost(Currency.GDP, Fraction(1, 2))
+    pair = Measurement(("a", "sex"), (Centring(10), Centring(2)), np.zeros((10, 2), np.int64), LAW, Fraction(400), cost)
+    bins = Measurement(("b",), (Partition((0,) * 5 + (1,) * 5),), np.zeros(2, np.int64), LAW, Fraction(4), cost)
+    measured = Measurements((pair, bins, bins))
+    first, second = _asked(measured, known(SCHEMA, measured), Fraction(2))
+    assert (first.deviation, first.cells, first.share) == (None, 20, Fraction(1, 4))
+    assert (second.deviation, second.cells, second.share) == (pytest.approx(4 / 2**0.5), 2, Fraction(1, 2))

@@ -35,7 +35,7 @@ def test_deviations_are_those_of_least_squares(looks: list[tuple[tuple[str, ...]
     measured = Measurements(tuple(look(*one) for one in looks))
     pooled = Residuals.of(SCHEMA, measured)
     found = {k.clique: k for k in known(SCHEMA, measured)}
-    for k in (1, 2):
+    for k in (1, 2, 3):
         for clique in combinations(SCHEMA, k):
             inside = k == 1 or any(set(clique) <= set(m.clique) for m in measured)
             if inside and pooled.known(clique):

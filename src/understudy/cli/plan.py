@@ -173,16 +173,25 @@ def lines(plan: Plan) -> list[str]:
 
 def _table(plan: Plan) -> list[str]:
     shown = sorted(plan.marginals, key=lambda m: -m.cells)[:MOST]
-    head = ["marginal", "cells", "noise on each", "share", *(["expected distance"] if plan.rows else [])]
-    rows = [head]
+    rows = [["marginal", "cells", "noise on each", "share", "moved by noise"]]
     for m in shown:
         expected = plan.expected(m)
-        last = [] if expected is None else [percent(expected)]
-        rows.append(
-            [" × ".join(m.clique) or "(total)", f"{m.cells:,}", f"± {m.deviation:.3g}", percent(float(m.share)), *last]
-        )
+        noise = "" if m.deviation is None else f"± {m.deviation:.3g}"
+        moved = "" if expected is None else percent(expected)
+        rows.append([" × ".join(m.clique) or "(total)", f"{m.cells:,}", noise, percent(float(m.share)), moved])
     left = len(plan.marginals) - len(shown)
-    return [*aligned(rows, right=[1, 2, 3, 4]), *([f"and {left} smaller"] if left > 0 else [])]
+    text = aligned(rows if plan.rows else [row[:-1] for row in rows], right=[1, 2, 3, 4])
+    if left > 0:
+        text.append(f"and {left} smaller")
+    if plan.rows:
+        hidden = (
+            "; at 100 % noise hides the table, and only its sums are of use" if "100 %" in {r[-1] for r in rows} else ""
+        )
+        text.append(
+            f"moved by noise: the share of rows that noise alone puts into a wrong cell of the table as measured{hidden}. A fit believes a"
+            " table only as far as its noise deserves, so what is released is closer, as said below."
+        )
+    return text
 
 
 def _outlook(plan: Plan) -> list[str]:
@@ -208,9 +217,10 @@ def _outlook(plan: Plan) -> list[str]:
 
 
 def _moved(plan: Plan) -> str:
-    """What noise does to measured tables, by how many columns they have."""
-    found = [(word, plan.noise_of(i)) for i, word in enumerate(("column", "pair", "triple"), 1)]
-    return listed([f"{word} by {percent(noise)}" for word, noise in found if noise is not None])
+    """What noise does to columns and pairs; where only coarser bins are measured, to these."""
+    found = {"column": plan.noise_of(1), "pair": plan.noise_of(2)}
+    said = [f"{word} by {percent(noise)}" for word, noise in found.items() if noise is not None]
+    return listed(said or [f"table by {percent(plan.noise or 0.0)}"])
 
 
 def _seconds(span: float) -> str:

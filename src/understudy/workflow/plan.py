@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -16,11 +15,11 @@ from understudy.accounting.budget import DEFAULT_DELTA, Budget
 from understudy.accounting.cost import Currency
 from understudy.accounting.meaning import Meaning, meaning
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.preview import deviation
 from understudy.curator.discovery import MOST_ALONE, uncut
 from understudy.curator.rehearsal import ASSUMED_RANGE, ASSUMED_VALUES, rehearse
 from understudy.errors import Refused
-from understudy.measurements import AxisMap, Clique, Measurement, Measurements
+from understudy.measurements import Centring, Clique, Measurement, Measurements
+from understudy.models.variance import cell_variance
 from understudy.schema import Categorical, Column, Schema, Undeclared, load_schema
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.wishes import check_wishes, wishes
@@ -40,12 +39,13 @@ LEARNING = frozenset({"types", "values", "bounds", "bins"})
 class Asked:
     """One marginal a run would measure: its cells, the standard deviation of the noise on each, and its share of the run.
 
-    One that is looked at several times stands here once, with the noise that is left when all looks are taken together.
+    One that is looked at several times, or in several ways, stands here once, with the noise in rows that is left when all answers are
+    taken together; None where they do not tell everything of it.
     """
 
     clique: Clique
     cells: int
-    deviation: float
+    deviation: float | None
     share: Fraction
 
 
@@ -54,8 +54,8 @@ class Plan:
     """What a run would do.
 
     `expected` of a marginal is the total variation distance that noise alone is expected to cause, told once the number of rows is said; so
-    is `forecast`. `marginals` are the questions, each by itself; `known` are the columns and pairs of which the answers tell everything,
-    with the noise that is left when all answers are taken together: what the card of the release will state of them.
+    is `forecast`. `marginals` are what is asked for; `known` are the columns and pairs, and larger marginals among those, of which the
+    answers tell everything. Of both the noise is what is left when all answers are taken together: what the card of the release will state.
 
     >>> from understudy.schema import Boolean
     >>> made = plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000)
@@ -95,7 +95,7 @@ class Plan:
 
     def expected(self, marginal: Asked | Known) -> float | None:
         """Expected total variation distance from noise alone: half of E|noise| summed over the cells, per row."""
-        if not self.rows:
+        if not self.rows or marginal.deviation is None:
             return None
         return min(1.0, 0.5 * marginal.cells * 0.8 * marginal.deviation / self.rows)
 
@@ -105,14 +105,14 @@ class Plan:
         return self.noise_of()
 
     def noise_of(self, columns: int | None = None) -> float | None:
-        """The same for columns (1) or pairs (2) alone, and for larger marginals each by itself. None where no such table is measured, or
-        the number of rows is not said."""
+        """The same for columns (1) or pairs (2) alone, and for larger marginals that are measured. None where no such table is, or the
+        number of rows is not said."""
         found = [e for e in map(self.expected, self._told(columns)) if e is not None]
         return median(found) if found else None
 
     def _told(self, columns: int | None) -> list[Known] | list[Asked]:
         if columns is None or columns < 3:
-            inside = [m for m in self.known if columns in (None, len(m.clique))]
+            inside = [m for m in self.known if len(m.clique) < 3 and columns in (None, len(m.clique))]
             if inside or columns is not None:
                 return inside
         return [m for m in self.marginals if columns in (None, len(m.clique))]
@@ -137,7 +137,7 @@ class Plan:
         >>> plan(Schema(columns=(Boolean(name="smoker"),)), epsilon=1, rows=1000).group()
         19
         """
-        found = [m.deviation for m in self._told(columns)]
+        found = [m.deviation for m in self._told(columns) if m.deviation is not None]
         return math.ceil(2 * 1.645 * median(found)) if found else None
 
 
@@ -181,6 +181,7 @@ def plan(
     charged: dict[str, Fraction] = {}
     for asked, cost in custody.charges:
         charged[asked] = charged.get(asked, Fraction(0)) + cost.amount / filter.total
+    told = known(custody.schema, measured)
     made = None
     if known_rows and outlook:
         made = forecast(custody.schema, method, measured, rows=known_rows, measuring=took)[0]
@@ -191,8 +192,8 @@ def plan(
         amount=filter.total,
         discovery=sum((share for asked, share in charged.items() if asked in LEARNING), Fraction(0)),
         stages=tuple(charged.items()),
-        marginals=_asked(measured, filter.total),
-        known=known(custody.schema, measured),
+        marginals=_asked(measured, told, filter.total),
+        known=told,
         assumed=tuple(
             f"{c.name}: {_assumption(c)}" for c in map(described.__getitem__, described) if not c.closed or uncut(c)
         ),
@@ -281,25 +282,27 @@ def epsilon_for(
     return found
 
 
-def _asked(measured: Measurements, total: Fraction) -> tuple[Asked, ...]:
-    """Every marginal once; what several looks at it say together is as exact as their precisions add up to."""
-    looks: dict[tuple[Clique, tuple[AxisMap, ...]], list[Measurement]] = {}
+def _asked(measured: Measurements, told: Sequence[Known], total: Fraction) -> tuple[Asked, ...]:
+    """Every marginal once, however often and by whatever map it is asked for."""
+    looks: dict[Clique, list[Measurement]] = {}
     for m in measured:
-        looks.setdefault((m.clique, m.maps), []).append(m)
-    return tuple(
-        Asked(
-            clique=clique,
-            cells=prod(m.values.shape),
-            deviation=1 / math.sqrt(sum(deviation(m.law, m.scale) ** -2 for m in some)) if _noisy(some) else 0.0,
-            share=sum((m.cost.amount for m in some), Fraction(0)) / total,
-        )
-        for (clique, _), some in looks.items()
-        for m in some[:1]
-    )
+        looks.setdefault(m.clique, []).append(m)
+    noise = {(frozenset(k.clique), k.cells): k.deviation for k in told}
+    found = []
+    for clique, some in looks.items():
+        finest = max(some, key=lambda m: (m.values.size, m.plain))
+        cells = finest.values.size
+        share = sum((m.cost.amount for m in some), Fraction(0)) / total
+        left = noise.get((frozenset(clique), cells), _own(finest, some))
+        found.append(Asked(clique=clique, cells=cells, deviation=left, share=share))
+    return tuple(found)
 
 
-def _noisy(looks: Sequence[Measurement]) -> bool:
-    return all(deviation(m.law, m.scale) > 0 for m in looks)
+def _own(look: Measurement, looks: Sequence[Measurement]) -> float | None:
+    """The noise left on counts, such as those of coarser bins, by the looks alone that asked for the same; a residual has none."""
+    if any(isinstance(axis, Centring) for axis in look.maps):
+        return None
+    return 1 / math.sqrt(sum(1 / cell_variance(m) for m in looks if m.maps == look.maps))
 
 
 def _assumption(column: Column) -> str:

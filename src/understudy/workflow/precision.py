@@ -1,7 +1,8 @@
-"""How exactly a run would know columns and pairs, once everything it measures is taken together.
+"""How exactly a run would know columns, pairs and what else it measures, once all its answers are taken together.
 
 What models/residuals.py does with tables is done here with their variances alone, so that it costs nothing: a measured marginal tells of
-each of its columns and pairs by its sums, a pair tells of its columns, and precisions add up. It is the noise that the card states of the
+each of its columns and pairs by its sums, a pair tells of its columns, and precisions add up. What is asked by differences or residuals, in
+numbers that are many times as large, is told in rows. It is the noise that the card states of the
 release afterwards. Coarser bins of a column are taken to tell of the number of rows alone.
 """
 
@@ -16,10 +17,13 @@ from understudy.measurements import AxisMap, Centring, Clique, Measurements, Par
 from understudy.models.variance import cell_variance
 from understudy.schema import Schema
 
+WHOLE = 8
+"""Columns of the largest marginals that are split into all their parts, which are 2⁸; a larger one tells of its columns and pairs alone."""
+
 
 @dataclass(frozen=True)
 class Known:
-    """A column or a pair of which everything would be measured: its cells, and the standard deviation of what noise leaves on each."""
+    """A marginal of which everything would be measured: its cells, and the standard deviation of what noise leaves on each, in rows."""
 
     clique: Clique
     cells: int
@@ -27,7 +31,7 @@ class Known:
 
 
 def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
-    """Every column and pair inside what is measured, in the schema's order.
+    """Every column and pair inside what is measured, and every larger marginal that is, in the schema's order.
 
     >>> from fractions import Fraction
     >>> import numpy as np
@@ -43,18 +47,22 @@ def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
     """
     order = {name: i for i, name in enumerate(schema)}
     precision: dict[Clique, float] = {}
+    larger: set[Clique] = set()
     for m in measured:
-        for tau, variance in _parts(m.clique, m.maps, cell_variance(m)):
+        whole = len(m.clique) <= WHOLE
+        for tau, variance in _parts(m.clique, m.maps, cell_variance(m), most=WHOLE if whole else 2):
             key = tuple(sorted(tau, key=order.__getitem__))
             precision[key] = precision.get(key, 0.0) + 1 / variance
-    whole = 0.0 if schema.rows is not None else 1 / precision[()] if () in precision else math.inf
+        if whole and len(m.clique) > 2:
+            larger.add(tuple(sorted(m.clique, key=order.__getitem__)))
+    rows = 0.0 if schema.rows is not None else 1 / precision[()] if () in precision else math.inf
     sizes = dict(zip(schema, schema.sizes(tuple(schema)), strict=True))
     ones: list[Clique] = [(name,) for name in schema if (name,) in precision]
-    pairs = sorted((tau for tau in precision if len(tau) == 2), key=lambda tau: [order[name] for name in tau])
+    others = {*(tau for tau in precision if len(tau) == 2), *larger}
     found = []
-    for clique in [*ones, *pairs]:
+    for clique in [*ones, *sorted(others, key=lambda c: (len(c), [order[name] for name in c]))]:
         cells = prod(sizes[name] for name in clique)
-        variance = whole / cells**2
+        variance = rows / cells**2
         for k in range(1, len(clique) + 1):
             for tau in combinations(clique, k):
                 inside = prod(sizes[name] for name in tau)
@@ -66,15 +74,15 @@ def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
     return tuple(found)
 
 
-def _parts(clique: Clique, maps: tuple[AxisMap, ...], variance: float) -> list[tuple[Clique, float]]:
-    """The sets of at most two columns that a table speaks of, each with the variance of a cell before centring."""
+def _parts(clique: Clique, maps: tuple[AxisMap, ...], variance: float, *, most: int) -> list[tuple[Clique, float]]:
+    """The sets of at most so many columns that a table speaks of, each with the variance of a cell before centring."""
     parts: list[tuple[Clique, float]] = [((), variance)]
     for name, axis in zip(clique, maps, strict=True):
         split = []
         for tau, var in parts:
             if not isinstance(axis, Centring):
                 split.append((tau, var * axis.out))
-            if not isinstance(axis, Partition) and len(tau) < 2:
+            if not isinstance(axis, Partition) and len(tau) < most:
                 split.append(((*tau, name), var / (axis.size if isinstance(axis, Centring) else 1) ** 2))
         parts = split
     return parts

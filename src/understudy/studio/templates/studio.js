@@ -132,7 +132,7 @@ if (find("plan")) {
     body.replaceChildren();
     for (const m of found.marginals) {
       const row = body.insertRow();
-      for (const [text, number] of [[m.name, 0], [m.cells.toLocaleString("en"), 1], ["± " + m.deviation.toPrecision(3), 1], [percent(m.share), 1], [percent(m.expected), 1]]) {
+      for (const [text, number] of [[m.name, 0], [m.cells.toLocaleString("en"), 1], [m.deviation === null ? "" : "± " + m.deviation.toPrecision(3), 1], [percent(m.share), 1], [percent(m.expected), 1]]) {
         const cell = row.insertCell();
         cell.textContent = text;
         if (number) cell.className = "n";
