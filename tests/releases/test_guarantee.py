@@ -40,6 +40,17 @@ def test_what_was_declared_and_what_was_bought_is_listed():
     )
 
 
+def test_a_notebook_shows_the_promise_and_not_its_fractions():
+    third = Guarantee(
+        epsilon=Fraction(1, 3), currency=Currency.PURE, amount=Fraction(1, 3), public=("a<b: its values",)
+    )
+    assert repr(third) == third.sentence()
+    page = third._repr_html_()
+    assert "a&lt;b: its values" in page
+    assert third.meaning.to_svg() in page
+    assert "<svg" not in Guarantee.without_data()._repr_html_()
+
+
 def test_other_promises_say_what_they_are():
     assert "No data used" in Guarantee.without_data().sentence()
     assert "without differential privacy" in Guarantee(kind=Promise.MASKED).sentence()

@@ -113,6 +113,22 @@ def test_what_is_impossible_does_not_spoil_a_forecast() -> None:
         assert made.forecast.independent > 0.1
 
 
+def test_a_plan_shows_itself_in_a_few_lines_and_in_a_notebook_whole() -> None:
+    made = us.plan(
+        Schema(columns=(Boolean(name="a<b"), Categorical(name="sex", values=("F", "M")))), epsilon=1, rows=900
+    )
+    assert "Fraction" not in repr(made)
+    assert len(repr(made).splitlines()) <= 6
+    assert repr(made).startswith("adaptive would spend ε = 1.00, δ = 1e-9")
+    assert str(made).splitlines() == made.lines()
+    page = made._repr_html_()
+    assert "a&lt;b" in page
+    assert "a<b" not in page
+    assert made.meaning.to_svg() in page
+    assert made.lines()[-1] in page
+    assert not [word for word in ("<script", "<link", "src=", "url(", "https:") if word in page]
+
+
 @pytest.mark.parametrize("epsilon", [1, 10])
 def test_a_marginal_stands_once_with_its_noise_in_rows(epsilon: int) -> None:
     """Differences and residuals are numbers many times as large as counts: none of that may be read as noise on a cell."""

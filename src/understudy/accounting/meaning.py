@@ -87,6 +87,10 @@ class Meaning:
 
     _repr_svg_ = to_svg
 
+    def figure(self) -> str:
+        """The same inside a page, no wider than its words need and dark on white whatever the page is."""
+        return f'<div style="max-width:24rem;background:#fff">{self.to_svg()}</div>'
+
     def to_dict(self) -> dict[str, float]:
         """For a program."""
         return {"right_guesses": self.right, "found_at_1_percent_false_alarms": self.found, "odds_factor": self.odds}

@@ -9,31 +9,8 @@ from pathlib import Path
 
 import click
 
-
-def aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:
-    """Rows of cells as lines whose columns line up; the columns in `right` end alike.
-
-    >>> aligned([["age", "9"], ["children", "10"]], right=[1])
-    ['age        9', 'children  10']
-    """
-    if not rows:
-        return []
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words as a sentence lists them.
-
-    >>> listed(["data"]), listed(["workload", "data", "budget"])
-    ('data', 'workload, data and budget')
-    """
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+from understudy.wording import aligned as aligned
+from understudy.wording import listed as listed
 
 
 def bar(share: float, width: int = 24) -> str:

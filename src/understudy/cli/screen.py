@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from understudy.cli.stop import heed
+from understudy.wording import amount as amount
+from understudy.wording import percent as percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,21 +133,3 @@ class Screen:
         if self._bars is not None:
             self._bars.stop()
             self._bars = None
-
-
-def percent(share: float) -> str:
-    """A share of the budget as a person reads it.
-
-    >>> percent(0.2), percent(0.004)
-    ('20 %', '0.4 %')
-    """
-    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{100 * share:.1g} %"
-
-
-def amount(count: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> amount(1, "row"), amount(2310, "cell"), amount(2, "list of values", "lists of values")
-    ('1 row', '2,310 cells', '2 lists of values')
-    """
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

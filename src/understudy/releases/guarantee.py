@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from html import escape
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Currency
@@ -106,6 +107,15 @@ class Guarantee:
 
     def __str__(self) -> str:
         return "\n".join([self.sentence(), *(f"  {line}" for line in self.details())])
+
+    def __repr__(self) -> str:
+        return self.sentence()
+
+    def _repr_html_(self) -> str:
+        said = self.meaning
+        lines = [*self.details(), *(said.lines() if said else [])]
+        listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        return f"<p>{escape(self.sentence())}</p><ul>{listed}</ul>{said.figure() if said else ''}"
 
 
 def stated(symbol: str, value: Fraction) -> str:

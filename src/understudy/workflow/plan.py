@@ -25,6 +25,7 @@ from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.wishes import check_wishes, wishes
 from understudy.workflow.forecast import Forecast, forecast
 from understudy.workflow.opening import one_of
+from understudy.workflow.outline import lines, page, summary
 from understudy.workflow.precision import Known, known
 from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_dropping, refuse_early
 
@@ -92,6 +93,19 @@ class Plan:
             thresholds=self.budget.delta,
             neighbours=self.neighbours,
         )
+
+    def lines(self) -> list[str]:
+        """The plan in words, as the command line prints it."""
+        return lines(self)
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self))
+
+    def __repr__(self) -> str:
+        return "\n".join(summary(self))
+
+    def _repr_html_(self) -> str:
+        return page(self)
 
     def expected(self, marginal: Asked | Known) -> float | None:
         """Expected total variation distance from noise alone: half of E|noise| summed over the cells, per row."""
