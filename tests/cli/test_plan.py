@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,18 @@ def test_the_epsilon_for_an_accuracy(shell: Shell, schema: Path) -> None:
     found = shell("plan", schema, "--accuracy", 0.05, "--rows", 1500, "--json").json
     assert found["noise"] <= 0.05
     assert 0.001 <= found["epsilon"] < 10
+    assert found["accuracy"] == 0.05
+
+
+def test_the_first_line_says_which_epsilon_was_found(shell: Shell, schema: Path) -> None:
+    words = ["--rows", 1500, "--synthesizer", "independent"]
+    first = shell("plan", schema, "--accuracy", 0.025, *words).out.splitlines()[0]
+    said = re.fullmatch(
+        r"ε = (\S+) is the smallest found, .* by at most 2\.5 % .*: here (\S+) % \(columns alone .*", first
+    )
+    assert said is not None
+    assert float(said[2]) <= 2.5
+    assert shell("plan", schema, "--epsilon", said[1], *words).out.startswith("independent would spend")
 
 
 def test_either_an_epsilon_or_an_accuracy(shell: Shell, schema: Path) -> None:

@@ -104,6 +104,7 @@ def facts(plan: Plan) -> dict[str, object]:
         "stages": dict(plan.stages),
         "cells": plan.cells,
         "rows": plan.rows,
+        "accuracy": plan.accuracy,
         "noise": plan.noise,
         "noise_by_columns": {str(k): plan.noise_of(k) for k in (1, 2, 3)},
         "smallest_group": {str(k): plan.group(k) for k in (1, 2)},

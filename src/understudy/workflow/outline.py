@@ -22,7 +22,7 @@ def lines(plan: Plan) -> list[str]:
         text += ["", *_table(plan)]
         if plan.rows is None:
             text.append(
-                "Say the number of rows (--rows) to see how far noise alone would move each of them, how long a run takes, and what it needs."
+                "Say the number of rows (--rows) to see how far noise alone would move each, how long a run takes, and what it needs."
             )
         text += _outlook(plan)
     if plan.assumed:
@@ -52,9 +52,24 @@ def page(plan: Plan) -> str:
     return f'<pre style="white-space:pre-wrap">{text}</pre>{said.figure()}'
 
 
+def _found(plan: Plan) -> list[str]:
+    """Which ε was found, where an accuracy was asked for."""
+    if plan.accuracy is None:
+        return []
+    this = f"ε = {float(plan.budget.epsilon):g} is the smallest found, in steps of about a fifth,"
+    if plan.noise is None:
+        return [f"{this} but no noise on columns or pairs is foreseen, so nothing says whether it is enough."]
+    kinds = [(word, plan.noise_of(i)) for i, word in enumerate(("columns", "pairs"), 1)]
+    each = listed([f"{word} alone {100 * noise:.2g} %" for word, noise in kinds if noise is not None])
+    return [
+        f"{this} at which noise alone moves measured columns and pairs by at most {100 * plan.accuracy:g} % of the rows in the median:"
+        f" here {100 * plan.noise:.2g} %{f' ({each})' if each else ''}."
+    ]
+
+
 def _head(plan: Plan) -> list[str]:
     price = "" if plan.currency == "pure" else f" ({stated(SYMBOLS[plan.currency], plan.amount)})"
-    text = [f"{plan.synthesizer} would spend {plan.budget}{price}."]
+    text = [*_found(plan), f"{plan.synthesizer} would spend {plan.budget}{price}."]
     if plan.discovery:
         text.append(f"learning  {percent(float(plan.discovery))} of it, for what the schema leaves open")
     if plan.marginals:

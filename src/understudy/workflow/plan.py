@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
@@ -77,6 +77,8 @@ class Plan:
     rows: int | None
     forecast: Forecast | None
     neighbours: Neighbours = Neighbours.ADD_REMOVE
+    accuracy: float | None = None
+    """What was asked for, where ε was found for it."""
 
     @property
     def cells(self) -> int:
@@ -293,7 +295,7 @@ def epsilon_for(
     while not enough(found):
         high += 1
         found = at(high, outlook=True)
-    return found
+    return replace(found, accuracy=accuracy)
 
 
 def _asked(measured: Measurements, told: Sequence[Known], total: Fraction) -> tuple[Asked, ...]:
