@@ -162,6 +162,7 @@ def test_a_huge_epsilon_is_spent_without_noise(tmp_path):
 def test_a_plan_says_where_another_noise_is_smaller_and_what_it_costs():
     few, many = (plan(described(*(6,) * columns), epsilon=1, outlook=False) for columns in (3, 12))
     assert "guess right up to 73.1 times in 100" in few.warnings[-1]
+    assert "card's bounds" in few.warnings[-1]
     assert few.currency is Currency.GDP
     assert many.warnings == ()
     assert plan(described(6, 6, 6), epsilon=1, delta=0, outlook=False).warnings == ()
