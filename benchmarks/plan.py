@@ -49,7 +49,7 @@ lines = status.read_text().splitlines() if status.exists() else []
 peak = 1024 * int(next((x.split()[1] for x in lines if x.startswith("VmHWM")), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
 pooled, noise = Residuals.of(schema, release.measurements), []
 codes = {c: rows[c].to_numpy().astype(np.int64) for c in schema}
-for k in known(schema, release.measurements):
+for k in (k for k in known(schema, release.measurements) if len(k.clique) < 3):
     shape = schema.sizes(k.clique)
     flat = np.ravel_multi_index([codes[c] for c in k.clique], shape)
     true = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape)
