@@ -331,11 +331,75 @@ def test_an_interrupt_leaves_no_half_written_file(
     assert not [name for name in left if name.endswith(".partial")]
     assert not list(scratch.iterdir()), "a private directory was left behind"
     offered = re.search(r"--resume (\w+)", err)
-    assert (moment is writing) <= (offered is not None)
+    assert (offered is not None) == charged(tmp_path)
     if offered:
         done = shell(*words, "--rows", 10, "--resume", offered[1], "--json")
         assert done.code == 0, done.err
         assert done.json["ledger"]["spent"]["epsilon"] == 1.0
+
+
+SLOW = f"""
+import time
+from understudy.accounting.run import Run
+
+charge = Run.charge
+
+def slowly(run, step, cost, digest):
+    charge(run, step, cost, digest)
+    print("charged", flush=True)
+    time.sleep(0.3)
+
+Run.charge = slowly
+{DRIVER}
+"""
+"""The command, with a pause between every charge and its draw, and a word when one begins."""
+
+
+@pytest.mark.parametrize(
+    ("step", "late", "number"),
+    [
+        (1, 0.0, signal.SIGINT),
+        (1, 0.25, signal.SIGTERM),
+        (3, 0.1, signal.SIGINT),
+        (4, 0.29, signal.SIGINT),
+        (5, 0.3, signal.SIGINT),
+        (2, 0.1, signal.SIGKILL),
+    ],
+)
+def test_between_paying_and_answering_an_interrupt_waits_and_a_kill_is_told(
+    shell: Shell, people: Path, step: int, late: float, number: signal.Signals
+) -> None:
+    words = ["synthesize", people.name, "--epsilon", "1", "--synthesizer", "independent", "-o", "out.csv"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, *words],
+        cwd=people.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    for word in ["ready", *["charged"] * step]:
+        assert process.stdout.readline() == f"{word}\n"
+    time.sleep(late)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=300)
+    shown = shell("ledger", "show", "people.csv.ledger").out
+    (run,) = shell("ledger", "show", "people.csv.ledger", "--json").json["runs"]
+    again = shell(*words, "--resume", run["run"], "--json")
+    if number is signal.SIGKILL:
+        assert process.returncode == -number
+        assert not run["resumable"]
+        assert "not finished: cut off between paying and answering" in shown
+        assert "--resume" not in shown
+        assert again.code == 1
+    else:
+        assert process.returncode == 128 + number, err
+        assert err.count("\n") == 1
+        assert f"--resume {run['run']} takes it up at no new cost" in err
+        assert run["resumable"]
+        assert "not finished: --resume takes it up at no new cost" in shown
+        assert again.code == 0, again.err
+    assert spent(people.parent / "people.csv.ledger") == 1.0
 
 
 def test_a_ledger_that_is_not_there_is_refused(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:

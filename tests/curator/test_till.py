@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import signal
+import threading
 from fractions import Fraction
 from pathlib import Path
 
@@ -105,3 +108,63 @@ def test_counting_that_fails_costs_nothing_and_can_be_asked_again(ledger: Ledger
         till_of(run).pay(QUESTION, whole, broken, lambda exact: {"x": np.array([1])})
     assert ledger.resume(run.id).filter.left == 1
     assert till_of(ledger.resume(run.id)).pay(QUESTION, whole, nothing, lambda exact: {"x": np.array([2])})["x"] == 2
+
+
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as a terminal has it, also where these tests run in the background of a shell that ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("times", [1, 3])
+def test_ctrl_c_after_the_charge_waits_for_the_answer(ledger: Ledger, caplog: pytest.LogCaptureFixture, times: int):
+    run = ledger.reserve(Budget.of(1, 0), event="test")
+
+    def pressed(exact):
+        for _ in range(times):
+            signal.raise_signal(signal.SIGINT)
+        return {"x": np.array([41])}
+
+    with caplog.at_level(logging.WARNING), pytest.raises(KeyboardInterrupt):
+        till_of(run).pay(QUESTION, HALF, nothing, pressed)
+    assert len(caplog.records) == (times > 1), "who presses again is told once what the wait is for"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    again = till_of(ledger.resume(run.id)).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([42])})
+    assert again["x"] == 41
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_while_counting_is_answered_at_once_and_nothing_is_charged(ledger: Ledger):
+    run = ledger.reserve(Budget.of(1, 0), event="test")
+    with pytest.raises(KeyboardInterrupt):
+        till_of(run).pay(QUESTION, HALF, lambda: signal.raise_signal(signal.SIGINT), lambda exact: {})
+    assert ledger.resume(run.id).filter.left == 1
+
+
+def test_a_signal_that_is_ignored_stays_ignored(ledger: Ledger):
+    run, before = ledger.reserve(Budget.of(1, 0), event="test"), signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    def pressed(exact):
+        signal.raise_signal(signal.SIGTERM)
+        return {"x": np.array([41])}
+
+    try:
+        assert till_of(run).pay(QUESTION, HALF, nothing, pressed)["x"] == 41
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_other_threads_pay_as_before(ledger: Ledger):
+    run, seen = ledger.reserve(Budget.of(1, 0), event="test"), []
+
+    def ask():
+        seen.append(till_of(run).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([41])})["x"])
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    assert seen == [41]

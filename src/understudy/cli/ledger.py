@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from understudy.accounting.chain import Entry
     from understudy.accounting.ledger import Ledger, Totals
 
+UNANSWERED = "cut off between paying and answering, and what was paid for that is lost: start a new run"
+"""What became of a run that cannot be taken up: it has no budget to ask again."""
+
 
 def check_named(path: Path | None) -> None:
     """A ledger that is named on the command line is there.
@@ -143,6 +146,7 @@ def _facts(account: Ledger) -> dict[str, object]:
                 "epsilon": entry.cost[0],
                 "delta": entry.cost[1],
                 "finished": _finished(entry, chain),
+                "resumable": not unanswered(entry.run, chain),
             }
             for entry in chain
             if entry.kind == "reserve"
@@ -168,7 +172,8 @@ def _lines(account: Ledger) -> list[str]:
     for entry in chain:
         if entry.kind == "reserve":
             epsilon, delta = entry.cost
-            state = "" if _finished(entry, chain) else "not finished: --resume takes it up at no new cost"
+            outlook = UNANSWERED if unanswered(entry.run, chain) else "--resume takes it up at no new cost"
+            state = "" if _finished(entry, chain) else f"not finished: {outlook}"
             rows.append([entry.run, _minute(entry.time), spell(epsilon), spell(delta), entry.event, state])
     if len(rows) > 1:
         lines += ["", *aligned(rows, right=[2, 3])]
@@ -180,6 +185,12 @@ def _lines(account: Ledger) -> list[str]:
 
 def _finished(reserved: Entry, chain: Sequence[Entry]) -> bool:
     return any(entry.kind == "finish" and entry.run == reserved.run for entry in chain)
+
+
+def unanswered(run: str, chain: Sequence[Entry]) -> bool:
+    """Whether a run paid for a step whose answer was never stored."""
+    steps = {kind: {e.step for e in chain if e.run == run and e.kind == kind} for kind in ("charge", "answer")}
+    return not steps["charge"] <= steps["answer"]
 
 
 def _minute(time: str) -> str:

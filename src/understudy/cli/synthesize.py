@@ -11,7 +11,7 @@ import click
 
 from understudy.cli import options, settings
 from understudy.cli.layout import listed, report_json
-from understudy.cli.ledger import account_facts, check_named, spent
+from understudy.cli.ledger import UNANSWERED, account_facts, check_named, spent, unanswered
 from understudy.cli.paths import check_cases, check_input, check_outputs
 from understudy.cli.screen import Screen, amount, percent
 from understudy.cli.stop import Stopped, interrupted
@@ -350,9 +350,8 @@ def _left(book: Path, run: str) -> str:
     if not entries:
         return "Nothing was spent."
     stays = f"What run {run} reserved stays spent in {book}"
-    steps = {kind: {entry.step for entry in entries if entry.kind == kind} for kind in ("charge", "answer")}
-    if steps["charge"] - steps["answer"]:
-        return f"{stays}. It was cut off between paying and answering, and what was paid for that is lost: start a new run."
+    if unanswered(run, entries):
+        return f"{stays}. It was {UNANSWERED}."
     return f"{stays}; --resume {run} takes it up at no new cost."
 
 

@@ -2,9 +2,9 @@
 
     admit (the run's filter)  →  count (exact, may fail)  →  charge (durable)  →  draw  →  store  →  answer
 
-Refused by the filter, or failed while counting: nothing was charged. Killed after the charge: the charge stands and no answer left the
-room. Killed after the store: only resuming the same run, asking the same question at the same step, gets that stored answer again. No path
-returns an answer that was not charged, and none returns a stored answer to a new run.
+Refused by the filter, or failed while counting: nothing was charged. Ctrl-C after the charge waits for the store (hold.py). Killed after
+the charge: it stands and no answer left the room. Killed after the store: only resuming the same run, asking the same question at the
+same step, gets that stored answer again. No path returns an answer that was not charged, and none returns a stored answer to a new run.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost
 from understudy.accounting.filter import Filter
+from understudy.curator.hold import hold
 
 Answer = dict[str, NDArray[np.generic]]
 """Noisy arrays by name: all that a mechanism may hand back."""
@@ -79,9 +80,10 @@ class Till:
         if stored is not None:
             return _unpack(stored)
         exact = count()
-        self._run.charge(step, cost, digest)
-        answer = draw(exact)
-        self._run.store(step, digest, _pack(answer))
+        with hold():
+            self._run.charge(step, cost, digest)
+            answer = draw(exact)
+            self._run.store(step, digest, _pack(answer))
         return answer
 
 

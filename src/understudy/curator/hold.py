@@ -1,0 +1,41 @@
+"""The hold: Ctrl-C and a polite kill wait while an answer is on its way from its charge to the ledger.
+
+An answer that is cut off there is paid for and lost, and with it the whole run. Nobody means that by Ctrl-C, and the stretch takes a
+fraction of a second: rows are counted before it. What cannot wait (a power cut, kill -9) leaves what till.py says.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+WAITING = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def hold() -> Iterator[None]:
+    """While this lasts signals wait; the first one then does what it would have done. Other threads than the main one get none to hold."""
+    held: list[int] = []
+
+    def wait(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        held.append(number)
+        if len(held) == 2:
+            logging.getLogger("understudy").warning("understudy: stopping as soon as what is paid for is written down.")
+
+    before = {}
+    try:
+        for number in WAITING if threading.current_thread() is threading.main_thread() else ():
+            handler = signal.getsignal(number)
+            if callable(handler) or handler is signal.SIG_DFL:  # what is ignored stays ignored
+                before[number] = handler
+                signal.signal(number, wait)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if held:
+            signal.raise_signal(held[0])
