@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "not gzip": (lambda p: written(p / "t.csv.gz", "canary"), r"t\.csv\.gz:1: its packed data are damaged"),
     "two headers": (lambda p: [written(p / "a.csv", "a\n"), written(p / "b.csv", "b\n")], "its header differs"),
     "two kinds": (lambda p: [written(p / "a.csv", "a\n"), written(p / "b.parquet", "")], "as one table"),
-    "duplicates": (lambda p: pd.DataFrame([[1, 2]], columns=["a", "a"]), 'column 2 is named "a"'),
+    "duplicates": (lambda p: pd.DataFrame([[1, 2]], columns=["a", "a"]), "columns 1 and 2 have one name"),
     "numbers for names": (lambda p: pd.DataFrame([[1]]), "not a text"),
     "no columns": (lambda p: pl.DataFrame(), "has no columns"),
     "lazy": (lambda p: pl.LazyFrame({"a": [1]}), "collect"),

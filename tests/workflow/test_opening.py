@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
 
-from understudy.errors import Refused
-from understudy.schema import Boolean, Identifier, Integer, Schema
+from understudy.errors import Refused, TableError
+from understudy.schema import Boolean, Categorical, Identifier, Integer, Schema
+from understudy.workflow.describe import describe
 from understudy.workflow.run import synthesize
 
 
@@ -46,3 +48,39 @@ def test_columns_come_back_in_the_order_of_the_table_and_not_of_the_schema(tmp_p
     release = synthesize(path, Schema(columns=columns), epsilon=1)
     assert list(release.schema) == ["a", "b", "c"]
     assert release.sample(5, kind="pyarrow").column_names == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("first", "says"),
+    [
+        ("31,M", "name 1 is a number"),
+        ("M;-3,75", "name 2 is a number"),
+        ("M,1e5", "name 2 is a number"),
+        ("M\t1,234.50", "name 2 is a number"),
+        ("F,1994-05-31", "name 2 is a date"),
+        ("F,1994-05-31 12:30", "name 2 is a date"),
+        ("31.5.1994,F", "name 1 is a date"),
+        ("F,5/31/94", "name 2 is a date"),
+    ],
+)
+def test_a_first_row_in_the_place_of_names_is_refused_and_not_repeated(first, says, tmp_path):
+    """The names of columns are public: somebody's row must not become them."""
+    path = tmp_path / "people.csv"
+    path.write_text(f"\n{first}\n" * 3)
+    for make in (describe, lambda table: synthesize(table, epsilon=1)):
+        with pytest.raises(
+            TableError, match=rf"^people.csv:2: looks like a row and not like names \({says}\). Add"
+        ) as told:
+            make(path)
+        assert not any(cell in str(told.value) for cell in re.split(r"[,;\t]", first))
+    assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_numbers_are_names_where_a_schema_or_a_frame_says_so(tmp_path):
+    import pandas as pd
+
+    path = tmp_path / "years.csv"
+    path.write_text("2024,sex\n1,F\n" * 3)
+    columns = (Boolean(name="2024"), Categorical(name="sex", values=("F", "M")))
+    assert list(synthesize(path, Schema(columns=columns), epsilon=1).schema) == ["2024", "sex"]
+    assert list(describe(pd.DataFrame({"2024": [1, 0]}))) == ["2024"]

@@ -118,6 +118,8 @@ def synthesize(
     book = ledger if ledger is not None else source.ledger_path
     run = resume or secrets.token_hex(8)
     try:
+        if schema is None:
+            source.check_header()
         check_cases(output, source.names if schema is None else load_schema(schema))
         with screen.progress():
             made = make_release(

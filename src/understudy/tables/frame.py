@@ -101,7 +101,7 @@ def check_names(names: list[Any], where: str) -> tuple[str, ...]:
             raise TableError(f"{where}: column {position} has no name. Name it in the header. Nothing was read")
         if name in seen:
             raise TableError(
-                f'{where}: column {position} is named "{name}", as is column {seen[name]}. Rename one. Nothing was read'
+                f"{where}: columns {seen[name]} and {position} have one name. Rename one. Nothing was read"
             )
         seen[name] = position
     if not names:

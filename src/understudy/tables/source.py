@@ -18,6 +18,7 @@ from understudy.tables import sql
 from understudy.tables.csvfile import ROW_BYTES, Dialect, dialect, tidy
 from understudy.tables.engine import Engine
 from understudy.tables.frame import Stream, check_names, frame
+from understudy.tables.header import oddity
 from understudy.tables.packed import PACKED, weigh
 from understudy.tables.parquetfile import ParquetFiles, check_end
 from understudy.tables.physical import reading
@@ -96,6 +97,15 @@ class Source:
             raise TableError(f"{self._parquet.damage(wanted)} ({failed}). Nothing was spent")
         where = "" if failed.startswith(tuple(path.name for path in self._paths)) else f"{self.title}: "
         raise TableError(f"{where}{failed}. Nothing was spent")
+
+    def check_header(self) -> None:
+        """Refuse a header line that reads like a row: without a schema its cells would become public as names."""
+        how = self._dialect
+        if how is not None and how.header and (odd := oddity(self.names)) is not None:
+            raise TableError(
+                f"{self.title}:{how.line}: looks like a row and not like names ({odd}). "
+                "Add a header line, or declare the names in a schema if they are names. Nothing was spent"
+            )
 
     def _read_csv(self, how: Dialect) -> None:
         for path in self._paths:

@@ -19,5 +19,6 @@ def describe(data: object, *, public_domains: bool = False) -> Schema:
     [('age', 'integer'), ('smoker', 'boolean'), ('patient_id', 'identifier')]
     """
     source = open_source(data)
+    source.check_header()
     drafted = draft(source, public_domains=public_domains)
     return gapless(source, drafted) if public_domains else drafted

@@ -80,6 +80,7 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
     decides.
     """
     if schema is None:
+        source.check_header()
         return Schema(columns=tuple(_undescribed(source, name) for name in source.names))
     if not isinstance(schema, Schema | str | Path):
         raise SchemaError(
