@@ -60,3 +60,16 @@ def test_what_cannot_work_writes_nothing(shell: Shell, people: Path, tmp_path: P
     assert shell("describe", *words).code == 1
     assert people.read_bytes() == before
     assert not (tmp_path / "x.yaml").exists()
+
+
+def test_an_edited_schema_is_not_written_over_by_accident(shell: Shell, people: Path, tmp_path: Path) -> None:
+    edited = tmp_path / "edited.yaml"
+    edited.write_text("columns: {age: {type: integer, min: 0, max: 90}}")
+    done = shell("describe", people, "-o", "edited.yaml")
+    assert (done.code, done.err) == (
+        1,
+        "understudy: edited.yaml: exists already. Name another file, or say --overwrite. Nothing was written.\n",
+    )
+    assert "max: 90" in edited.read_text()
+    assert shell("describe", people, "-o", "edited.yaml", "--overwrite").code == 0
+    assert load_schema(edited)["age"] == Integer(name="age")

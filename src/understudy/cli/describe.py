@@ -12,6 +12,7 @@ from understudy.cli.layout import aligned, report_json
 from understudy.cli.paths import check_input, check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
+from understudy.errors import Refused
 
 if TYPE_CHECKING:
     from understudy.schema import Column, Schema
@@ -25,6 +26,7 @@ REMINDER = "The draft was written by looking at the rows. It becomes public by b
     "--public-domains", is_flag=True, help="The values in this file are public knowledge: write values and bounds down."
 )
 @click.option("-o", "--output", type=options.FILE, required=True, metavar="SCHEMA", help="The .yaml file to write.")
+@click.option("--overwrite", is_flag=True, help="Write SCHEMA anew where it exists; what was edited in it is gone.")
 @options.csv
 @options.as_json
 @click.pass_obj
@@ -33,6 +35,7 @@ def describe(
     file: Path,
     public_domains: bool,
     output: Path,
+    overwrite: bool,
     delimiter: str | None,
     encoding: str | None,
     multiline: bool,
@@ -41,6 +44,8 @@ def describe(
     """Draft a schema of FILE: types, and for each column what is public, what would be learned, what to fill in."""
     check_input(file)
     check_outputs([output], inputs=[file])
+    if output.exists() and not overwrite:
+        raise Refused(f"{output}: exists already. Name another file, or say --overwrite. Nothing was written.")
     from understudy.schema import save_schema
     from understudy.workflow.describe import describe as make_draft
     from understudy.workflow.opening import open_source
