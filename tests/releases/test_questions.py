@@ -21,6 +21,7 @@ SCHEMA = Schema(
         Categorical(name="home town", values=("Ulm", "age between 1 and 2", "O'Hara")),
         Date(name="born", min=dt.date(1950, 1, 1), max=dt.date(1999, 12, 31)),
         Boolean(name="smoker", nullable=False),
+        Categorical(name="night-shift", values=(">50 %", "seldom", "Käse")),
     )
 )
 
@@ -36,6 +37,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
             "home town": rng.choice(["Ulm", "age between 1 and 2", "O'Hara"], n),
             "born": [dt.date(1950, 1, 1) + dt.timedelta(days=int(day)) for day in days],
             "smoker": rng.random(n) < 0.3,
+            "night-shift": rng.choice([">50 %", "seldom", "Käse"], n),
         }
     )
     ledger = tmp_path_factory.mktemp("questions") / "l"
@@ -83,6 +85,12 @@ def test_a_spelling_means_what_its_plain_form_means(release: Release, said: str,
         ("count where sex = X", "not one of its values"),
         ("count where age > 60 if sex = F", "character 10"),
         ("count where home town = Ulm", "character 6: expected a comparison"),
+        ("count where Home town = Ulm", 'Write "home town" in double quotes'),
+        ("count where night-shift = 'seldom'", 'found `night`. Write "night-shift" in double quotes'),
+        ("count where night-shift != seldom", 'Write "night-shift" in double quotes'),
+        ('count where "night-shift" = >50 %', "Labels stand in single quotes: '>50 %'"),
+        ('count where "night-shift" = Käse', "Labels stand in single quotes: 'Käse'"),
+        ('count where "home town" = O\'Hara', "Labels stand in single quotes: 'O''Hara'"),
         ("count where age between 20", "character 5"),
         ("sum of age", "reads `count where …` or `share where …`"),
         ("count where", "reads `count where …`"),
@@ -93,6 +101,14 @@ def test_what_makes_no_sense_is_refused_in_the_words_it_was_asked_in(release: Re
         release.answer(said)
     assert why in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_no_quotes_are_advised_for_what_has_them_or_needs_none(release: Release) -> None:
+    for said in ("\"night-shift\" = '>50 %' or", "age > 60 if sex = F", "`home town` - 5"):
+        with pytest.raises(Refused) as refused:
+            release.answer(f"count where {said}")
+        assert "Write" not in str(refused.value)
+        assert "Labels" not in str(refused.value)
 
 
 def test_what_is_in_quotes_is_left_alone() -> None:

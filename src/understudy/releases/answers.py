@@ -26,7 +26,7 @@ from understudy.accounting.cost import Currency
 from understudy.errors import Refused, SchemaError
 from understudy.measurements import Clique
 from understudy.models.confidence import CONFIDENCE, deviation_of
-from understudy.releases.questions import spelled
+from understudy.releases.questions import remedy, spelled
 from understudy.releases.reach import reaching
 from understudy.schema import Column, Schema, parse_predicate
 from understudy.schema.predicate import And, Comparison, IfThen, Literal, Name, Not, Or, Predicate
@@ -140,7 +140,8 @@ def _understood(text: str, schema: Schema) -> Predicate:
             return predicate
     # Places in a question are told in the words it was asked in.
     first, second = errors
-    raise Refused(f"The question cannot be read: {first if 'character' in second else second}")
+    said = first if "character" in second else second
+    raise Refused(f"The question cannot be read: {said}{remedy(text, schema)}")
 
 
 def _settled(column: Column) -> Column:

@@ -9,8 +9,9 @@ changed: these spellings are tried where it cannot be read (releases/answers.py)
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from understudy.schema import Boolean, Schema
+from understudy.schema import Boolean, Categorical, Schema
 
 _WORD = re.compile(
     r"""\s+|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]+`
@@ -18,6 +19,10 @@ _WORD = re.compile(
     |[<>=!]+|&&|\|\||[^\W\d]\w*|(?<![\w)'"])[+-]?\d[\w.]*(?:(?<=[eE])[+-]\d+)?(?:/\d+)?|.""",
     re.VERBOSE | re.DOTALL,
 )
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]+`""")
+_PLAIN = re.compile(r"[A-Za-z_]\w*|[+-]?\d[\d.]*|[-=<>(),+*.!/ ]*", re.ASCII)
+"""What needs no quotes, and what is found in any condition."""
+
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d.*|\d\d?:\d\d.*", re.DOTALL)
 _SAME = {"≥": ">=", "≤": "<=", "≠": "!=", "=>": ">=", "=<": "<=", "&&": "and", "||": "or"}
 _ORDER = frozenset({"<", "<=", ">", ">="})
@@ -43,6 +48,29 @@ def spelled(text: str, schema: Schema) -> str:
         if known and (after in _TESTS or isinstance(schema[names[word.casefold()]], Boolean)):
             words[i] = _named(names[word.casefold()])
     return " ".join(_listed(_flags(_spans(words), schema))).replace("( ", "(").replace(" )", ")")
+
+
+def remedy(text: str, schema: Schema) -> str:
+    """What to do about a condition that cannot be read: which column or label in it wants quotes, if one does.
+
+    >>> schema = Schema(columns=(Boolean(name="native-born"), Categorical(name="income", values=("<=50K", ">50K"))))
+    >>> remedy("native-born = true", schema), remedy("income = >50K", schema), remedy("income = '>50K' or", schema)
+    ('. Write "native-born" in double quotes', ". Labels stand in single quotes: '>50K'", '')
+    """
+    bare = _QUOTED.sub(" ", text)
+    if name := _unquoted(bare, schema):
+        return f". Write {_named(name)} in double quotes"
+    columns = (schema[name] for name in schema)
+    labels = (label for column in columns if isinstance(column, Categorical) for label in column.values or ())
+    if label := _unquoted(bare, labels):
+        return ". Labels stand in single quotes: '" + label.replace("'", "''") + "'"
+    return ""
+
+
+def _unquoted(bare: str, words: Iterable[str]) -> str | None:
+    """The longest of those words that only quotes hold together, and that stands here without."""
+    odd = sorted((word for word in words if not _PLAIN.fullmatch(word)), key=len, reverse=True)
+    return next((word for word in odd if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", bare, re.IGNORECASE)), None)
 
 
 def _same(word: str) -> str:
