@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import pytest
 from scipy.stats import binom
 
 import understudy as us
+from understudy.accounting import Cost, Currency, Law
 from understudy.errors import Refused
-from understudy.measurements import Measurements
+from understudy.measurements import Distance, Gap, Measurements
 from understudy.models import ProductModel
 from understudy.models.bounds import measured_bound
 from understudy.models.confidence import gap_bound, supported_bound
@@ -115,6 +117,18 @@ def test_of_two_bounds_the_smaller_one_is_taken_and_both_are_asked_to_hold_more_
         assert found.rows == pytest.approx(least + card.astray(clique))
         checked += 1
     assert checked, "this budget measures a pair of which a distance was bought"
+
+
+def test_noise_is_blank_where_the_bound_does_not_rest_on_it(release: Release):
+    """Else a pair may be called good beside noise of many times its rows."""
+    pair = next(e.clique for e in release.card if len(e.clique) == 2 and e.supported)
+    paid = Distance(pair, 0, 1024, Law.ROUNDED_GAUSSIAN, Fraction(1024), Cost(Currency.GDP, Fraction(1, 10**6)))
+    near = Gap.of(paid, release.card.table(pair))
+    told = replace(release, measurements=Measurements(tuple(release.measurements), (), (near,)))
+    before, after = release.card.of(pair), told.card.of(pair)
+    assert before.noise is not None
+    assert (after.supported, after.noise) == (True, None)
+    assert (after.error or 1) < (before.error or 0)
 
 
 def test_noise_with_heavier_tails_than_gaussian_has_the_bound_with_room_for_them(people: pl.DataFrame, tmp_path: Path):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
 from understudy.errors import Refused
-from understudy.measurements import Clique
+from understudy.measurements import Clique, Gap
 from understudy.models.bounds import measured_bound
 from understudy.models.confidence import CONFIDENCE, Bound, gap_bound, supported_bound
 from understudy.models.interactions import MEAN
@@ -56,7 +56,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """What the card says of one marginal. `error` bounds the share of rows in a wrong cell; `noise` is in rows per cell."""
+    """What the card says of one marginal. `error` bounds the share of rows in a wrong cell; `noise` is in rows per cell.
+
+    `noise` is None where the bound does not rest on it, but on a distance that was bought.
+    """
 
     clique: Clique
     supported: bool
@@ -136,7 +139,7 @@ class Card:
         bound = self.bound(names)
         if bound is None or not math.isfinite(bound.rows):
             return Entry(names, False, cells, None, None)
-        noise = bound.noise if bound.supported else None
+        noise = bound.noise if math.isfinite(bound.noise) else None
         return Entry(names, bound.supported, cells, noise, min(bound.rows / (2 * self.rows), 1.0))
 
     def bound(self, clique: Clique) -> Bound | None:
@@ -146,8 +149,7 @@ class Card:
         both do together as often as promised; then the smaller one may be taken. Rows are whole, which adds what a sample of as many as the
         release has by default may be off.
         """
-        gap = next((g for g in reversed(self.release.measurements.gaps) if set(g.distance.clique) == set(clique)), None)
-        supported = self.pooled.known(clique)
+        supported, gap = self.pooled.known(clique), self.gap(clique)
         if not supported and gap is None:
             return None
         table = self.table(clique)
@@ -155,10 +157,18 @@ class Card:
         measured = measured_bound if self.gaussian else supported_bound
         found = [measured(self.pooled, clique, table, confidence=sure)] if supported else []
         if gap is not None:
-            turned = table.transpose([clique.index(name) for name in gap.distance.clique])
-            found.append(gap_bound(gap, turned, confidence=sure))
+            found.append(gap_bound(gap, table, confidence=sure))
         least = min(found, key=lambda bound: bound.rows)
-        return replace(found[0], rows=least.rows + self.astray(clique))
+        return replace(least, rows=least.rows + self.astray(clique), supported=supported)
+
+    def gap(self, clique: Clique) -> Gap | None:
+        """The last distance that was bought of a marginal, in this order of columns; None where none was."""
+        for gap in reversed(self.release.measurements.gaps):
+            named = gap.distance.clique
+            if set(named) == set(clique):
+                turned = gap.estimate.transpose([named.index(name) for name in clique])
+                return replace(gap, distance=replace(gap.distance, clique=clique), estimate=turned)
+        return None
 
     def astray(self, clique: Clique) -> float:
         """How far, in rows, a sample may be from the release's own counts.
