@@ -208,6 +208,19 @@ def test_the_card_is_the_same_after_saving_and_each_time(release: Release, tmp_p
     assert json.loads(json.dumps(release.card.to_dict()))["confidence"] == 0.95
 
 
+def test_a_notebook_shows_numbers_at_the_right_and_folds_pairs_beyond_twenty(release: Release):
+    schema = Schema(columns=tuple(Categorical(name=f"c{i}", values=("x", "y"), nullable=False) for i in range(8)))
+    many = replace(
+        release, schema=schema, measurements=Measurements(), model=ProductModel.uniform(schema, total=10.0)
+    ).card._repr_html_()
+    shown, folded = many.split("<details>")
+    assert (shown.count("<tr>"), folded.count("<tr>")) == (1 + 8 + 20, 1 + 8)
+    assert "8 more pairs" in folded
+    assert '<td style="text-align: right">4</td>' in folded
+    assert "<details>" not in release.card._repr_html_()
+    assert "http" not in many
+
+
 def test_the_card_escapes_names(tmp_path: Path):
     schema = Schema(columns=(Categorical(name="<b>x</b>", values=("1", "2"), nullable=False),))
     frame = pl.DataFrame({"<b>x</b>": ["1", "2"] * 50})

@@ -41,6 +41,11 @@ LARGEST = 2_000_000
 MOST = 500
 """Pairs that a card lists of its own accord: those that were looked at first."""
 
+SHOWN = 20
+"""Pairs that a notebook shows before the rest is folded."""
+
+HEAD = ("marginal", "cells", "noise/cell", "error ≤", "verdict")
+
 ROOM = 1.1
 """How many times the error of rounding counts: cells of a column are off together, and fractions of a row are not normal."""
 
@@ -231,7 +236,7 @@ class Card:
 
     def lines(self) -> list[str]:
         """The card as text, worst last within columns and pairs."""
-        rows = [("marginal", "cells", "noise/cell", "error ≤", "verdict"), *self._cells()]
+        rows = [HEAD, *self._cells()]
         widths = [max(len(row[i]) for row in rows) for i in range(5)]
         return [
             "  ".join(
@@ -249,14 +254,28 @@ class Card:
         return "\n".join([self.sentence(), *self.lines()])
 
     def _repr_html_(self) -> str:
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in self._cells()
-        )
-        head = "<tr><th>marginal</th><th>cells</th><th>noise per cell</th><th>error at most</th><th>verdict</th></tr>"
-        return f"<table><caption>{escape(self.sentence())}</caption>{head}{body}</table>"
+        lines = list(self._cells())
+        shown = sum(len(e.clique) == 1 for e in self) + SHOWN
+        html = f"<p>{escape(self.sentence())}</p>{_table(lines[:shown])}"
+        if len(lines) > shown:
+            html += f"<details><summary>{len(lines) - shown} more pairs</summary>{_table(lines[shown:])}</details>"
+        return html
 
     def _cells(self) -> Iterator[tuple[str, ...]]:
         for e in sorted(self, key=lambda e: (len(e.clique), math.inf if e.error is None else e.error)):
             noise = "" if e.noise is None else f"{e.noise:,.1f}"
             error = "" if e.error is None else f"{100 * e.error:.1f} %"
             yield " × ".join(e.clique), f"{e.cells:,}", noise, error, e.verdict.value
+
+
+def _table(lines: Sequence[tuple[str, ...]]) -> str:
+    """Lines of the card as HTML: words at the left, numbers at the right."""
+    sides = ("left", "right", "right", "right", "left")
+    rows = [
+        "".join(
+            f'<{kind} style="text-align: {side}">{escape(cell)}</{kind}>'
+            for cell, side in zip(line, sides, strict=True)
+        )
+        for kind, line in [("th", HEAD), *(("td", line) for line in lines)]
+    ]
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
