@@ -8,7 +8,7 @@ were measured and those of which a distance was bought; `rows` the same of a sam
 own error counts. `bound/error` is how many times the larger of these two errors a bound is, in the median, promised are 4 for those that
 were measured.
 A bound that says nothing, because there is none or because it reaches 100 % of the rows, is `vacuous` and counts for neither.
-`answers` is the share of intervals of `release.answer` that hold the truth, over random questions about one and two columns.
+`answers` is the share of intervals of `release.answer` that hold the truth, over random questions about one to three columns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def asked_of(release: us.Release, table: tables.Coded, rng: np.random.Generator)
     """Whether the intervals of some random questions hold the truth."""
     held = []
     for i in range(QUESTIONS):
-        clique = rng.choice(list(table.sizes), 1 + i % 2, replace=False) if len(table.sizes) > 1 else list(table.sizes)
+        clique = rng.choice(list(table.sizes), min(1 + i % 3, len(table.sizes)), replace=False)
         inside, words = np.ones(table.rows, bool), []
         for name in clique:
             place, above = int(rng.integers(table.sizes[name])), bool(rng.integers(2))

@@ -23,6 +23,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from understudy.accounting.law import Law
 from understudy.measurements import Clique, Gap
 from understudy.models.residuals import Residuals, subsets
 from understudy.models.variance import noise_variance
@@ -96,7 +97,18 @@ def gap_bound(gap: Gap, table: Array, *, confidence: float = CONFIDENCE) -> Boun
     distance = gap.distance
     deviation = math.sqrt(noise_variance(distance.law, distance.scale)) / distance.grid
     away = float(np.abs(table - gap.estimate / distance.grid).sum())
-    return Bound(away + max(float(distance), 0.0) + float(ndtri(confidence)) * deviation, math.nan, False)
+    sure = deviations(1 - confidence, laplace=distance.law is Law.DISCRETE_LAPLACE)
+    return Bound(away + max(float(distance), 0.0) + sure * deviation, math.nan, False)
+
+
+def deviations(tail: float, *, laplace: bool) -> float:
+    """How many standard deviations noise passes on one side no more often than this. Sums of Laplace noise lie between it and normal noise.
+
+    >>> [round(deviations(0.025, laplace=law), 2) for law in (False, True)]
+    [1.96, 2.12]
+    """
+    normal = -float(ndtri(tail))
+    return max(normal, -math.log(2 * tail) / math.sqrt(2)) if laplace else normal
 
 
 def draws(pooled: Residuals, clique: Clique, count: int, rng: Generator) -> Array:

@@ -3,12 +3,12 @@
     count where age > 60 and sex = 'F'
     share where smoker = true
 
-Where everything about the question's columns was measured, the estimate is the unbiased least-squares one and its interval comes from the
-exact variance of that very sum. Elsewhere it is the model's, and the interval is as wide as the card's bound on that marginal, or as wide
-as the table where there is none. A bin that the question cuts in two counts by half, and the interval reaches from none of it to all of it.
-So does the interval of a question that reaches beyond what was learned of a column (releases/reach.py). Cells that the schema calls
-impossible are empty, whatever noise says of them. In a run with pure ε noise is
-Laplace's, whose 95 of 100 reach a little further than those of normal noise. Noise is whole, and so are the ends, in rows.
+The interval is what everything that was bought about the question's columns has in common (releases/interval.py). The estimate is the one
+of the model that rows are drawn from, so answers agree with the rows and with one another; where least squares over what was measured says
+that the model is wrong, it is that of least squares. An answer says which. Either lies within the interval. A bin that the question cuts in
+two counts by half, and the interval reaches from none of it to all of it. So does the interval of a question that reaches beyond what was
+learned of a column (releases/reach.py). Cells that the schema calls impossible are empty, whatever noise says of them. In a run with pure ε
+noise is Laplace's, whose 95 of 100 reach a little further than those of normal noise. Noise is whole, and so are the ends, in rows.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
 
-from understudy.accounting.cost import Currency
 from understudy.errors import Refused, SchemaError
 from understudy.measurements import Clique
-from understudy.models.confidence import CONFIDENCE, deviation_of
+from understudy.models.confidence import CONFIDENCE
+from understudy.releases.interval import interval, modelled, passed, reckoned
 from understudy.releases.questions import remedy, spelled
 from understudy.releases.reach import reaching
 from understudy.schema import Column, Schema, parse_predicate
@@ -36,30 +35,34 @@ from understudy.schema.truth import possibly, surely
 if TYPE_CHECKING:
     from understudy.releases.card import Card
 
-_LAPLACE = -math.log(1 - CONFIDENCE) / math.sqrt(2)
-"""Deviations of Laplace noise between which it lies so often; sums of it lie nearer."""
-
 LARGEST = 10_000_000
 """Cells of the marginal that a question may be about."""
+
+MEASURED, WITHIN, MODELLED = "measured", "from the model, within what was measured", "from the model: not measured"
+NOBODY = "nobody can be meant"
+"""How an estimate was made, in words."""
 
 _FORM = re.compile(r"\s*(count|share)(?:\s+where\s+(.+))?\s*", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An estimate and an interval that holds the truth 95 times in 100. `supported`: everything it needs was measured."""
+    """An estimate and an interval that holds the truth 95 times in 100. `supported`: everything it needs was measured.
+
+    `basis` says in words how the estimate was made.
+    """
 
     question: str
     estimate: float
     low: float
     high: float
     supported: bool
+    basis: str
 
     def __str__(self) -> str:
         share = self.question.lower().startswith("share")
         shown = [f"{100 * x:.2f} %" if share else f"{x:,.0f}" for x in (self.estimate, self.low, self.high)]
-        basis = "measured" if self.supported else "from the model: not measured"
-        return f"{shown[0]}, between {shown[1]} and {shown[2]} ({basis})"
+        return f"{shown[0]}, between {shown[1]} and {shown[2]} ({self.basis})"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.question)}: <b>{escape(str(self))}</b></p>"
@@ -92,38 +95,21 @@ def answer(card: Card, question: str) -> Answer:
         if zeros is not None:
             sure, possible, least, most = (np.where(zeros, 0.0, w) for w in (sure, possible, least, most))
         if not most.any():  # nobody can be meant
-            return Answer(" ".join(question.split()), 0.0, 0.0, 0.0, True)
+            return Answer(" ".join(question.split()), 0.0, 0.0, 0.0, True, NOBODY)
     middle = (sure + possible) / 2
-    pure = card.release.guarantee.currency is Currency.PURE
-    rows, width = card.rows, _LAPLACE if pure else float(ndtri((1 + CONFIDENCE) / 2))
-    # Of a share the total's own noise cancels in part: the share p of a table is what its weights less p leave.
-    table = card.pooled.marginal(clique)
-    part = float((middle * table).sum()) / rows if share else 0.0
-    spread = deviation_of(card.pooled, clique, middle - part)
-    if math.isfinite(spread):
-        ends = [float((w * table).sum()) for w in (least, middle, most)]
-        below, above = (
-            spread if np.array_equal(w, inner) else deviation_of(card.pooled, clique, w - part)
-            for w, inner in ((least, sure), (most, possible))
-        )
-        low, high = ends[0] - width * below, ends[2] + width * above
-        middle_rows, supported = ends[1], True
-    else:
-        released = card.table(clique)
-        ends = [float((w * released).sum()) for w in (least, middle, most)]
-        bound = card.bound(clique)
-        # Rows that are wrongly in, or wrongly out, are at most half of all that are in a wrong cell, and what the total is off by.
-        off = width * math.sqrt(card.pooled.total_variance)
-        reach = math.inf if bound is None else (bound.rows + off) / 2
-        low, high = ends[0] - reach, min(ends[2] + reach, rows + off)
-        middle_rows, supported = ends[1], False
+    rows, release = card.rows, card.release
+    low, high = interval(card, clique, least, most, share=share)
     # Noise is whole: where it is small, an end between two numbers is one that it cannot reach and not one that it seldom passes.
-    low, high = float(np.floor(low + 1e-9)), float(np.ceil(high - 1e-9))
-    low, middle_rows = max(low, 0.0), max(middle_rows, 0.0)
-    high = max(high, low)
-    unit = rows if share else 1.0
-    shown = [min(x / unit, 1.0) if share else x for x in (middle_rows, low, high)]
-    return Answer(" ".join(question.split()), shown[0], shown[1], shown[2], supported)
+    low = max(float(np.floor(low + 1e-9)), 0.0)
+    high = max(float(np.ceil(high - 1e-9)), low)
+    looked, spread = reckoned(card, clique, middle, share=share)
+    made, supported = modelled(card, card.table(clique), middle, share=share), math.isfinite(spread)
+    # What was measured may say that the model is wrong, and then it is asked itself; elsewhere the model knows more than one noisy sum.
+    alone = release.model is None and release.microdata is None
+    plain = supported and (alone or abs(made - looked) > passed(card, (1 - CONFIDENCE) / 2) * spread)
+    basis = MEASURED if plain else WITHIN if supported else MODELLED
+    shown = [min(x / rows, 1.0) if share else x for x in (min(max(looked if plain else made, low), high), low, high)]
+    return Answer(" ".join(question.split()), shown[0], shown[1], shown[2], supported, basis)
 
 
 def _understood(text: str, schema: Schema) -> Predicate:
