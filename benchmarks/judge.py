@@ -1,6 +1,6 @@
 """An independent judge of the fit: the mbi package on the same measurements.
 
-    pip install 'understudy[bench]' && python benchmarks/judge.py
+    pip install '.[bench]' && python benchmarks/judge.py
 
 Both are given the same noisy marginals and the same number of rows. Without shrinkage both minimise the same loss, so the marginals must
 agree to 1e-4 of the rows and the loss must be no worse; the last line says whether they do. Without mbi there is nothing to compare.
@@ -52,7 +52,7 @@ def measured(schema: Schema, cliques: list[Clique], sigma: int, rng: np.random.G
 
 def main() -> int:
     if importlib.util.find_spec("mbi") is None:
-        print("mbi is not installed: no judge. pip install 'understudy[bench]'")
+        print("mbi is not installed: no judge. pip install '.[bench]'")
         return 0
     warnings.simplefilter("ignore")
     import jax

@@ -71,4 +71,4 @@ def test_without_the_extra_the_rest_is_computed_and_the_remedy_named(monkeypatch
     assert found["tvd_2"].computed
     assert found["propensity_logistic"].computed
     for name in ("propensity_cart", "estimates_1", "tasks"):
-        assert 'pip install "understudy[evaluate]"' in found[name].reason
+        assert 'pip install ".[evaluate]" in the folder of Understudy' in found[name].reason

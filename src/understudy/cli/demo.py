@@ -50,7 +50,7 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     Budget.of(epsilon)
     if find_spec("statsmodels") is None:
         raise Refused(
-            "The demo's survey comes with statsmodels: pip install 'understudy[evaluate]'. Nothing was spent."
+            "The demo's survey comes with statsmodels: pip install '.[evaluate]' in the folder of Understudy. Nothing was spent."
         )
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -42,7 +42,7 @@ def serve(
         from understudy.studio.app import Studio
     except ImportError:
         raise Refused(
-            'The studio needs more packages: pip install "understudy[studio,evaluate]". Nothing was started.'
+            'The studio needs more packages: pip install ".[studio,evaluate]" in the folder of Understudy. Nothing was started.'
         ) from None
     from understudy.studio.guard import Door
     from understudy.studio.workspace import Workspace

@@ -83,7 +83,9 @@ def learning() -> ModuleType:
     try:
         import sklearn.tree
     except ImportError:
-        raise Unavailable('scikit-learn is not installed: pip install "understudy[evaluate]"') from None
+        raise Unavailable(
+            'scikit-learn is not installed: pip install ".[evaluate]" in the folder of Understudy'
+        ) from None
     module: ModuleType = sklearn
     return module
 

@@ -163,7 +163,7 @@ def _pandas() -> Any:
     try:
         return import_module("pandas")
     except ImportError:
-        raise Unavailable('pandas is not installed: pip install "understudy[evaluate]"') from None
+        raise Unavailable('pandas is not installed: pip install ".[evaluate]" in the folder of Understudy') from None
 
 
 def _statsmodels() -> tuple[Any, dict[str, Any]]:
@@ -171,7 +171,9 @@ def _statsmodels() -> tuple[Any, dict[str, Any]]:
         import statsmodels.formula.api as smf
         from statsmodels.genmod.families import Binomial, Poisson, links
     except ImportError:
-        raise Unavailable('statsmodels is not installed: pip install "understudy[evaluate]"') from None
+        raise Unavailable(
+            'statsmodels is not installed: pip install ".[evaluate]" in the folder of Understudy'
+        ) from None
     return smf, {
         "gaussian": None,
         "logit": Binomial,
