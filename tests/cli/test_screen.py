@@ -92,14 +92,14 @@ def test_a_bar_says_the_round_and_what_the_account_charged() -> None:
         screen.step("measuring round 1", 0.1)
         screen.spending(0.43)
         screen.step("measuring round 7", 0.5)
-        screen.step("left out, beyond 10 cells: age × sex", 0.0)
+        screen.step("not modelled together, for size (more than 10 cells): age × sex", 0.0)
         screen.step("fitting", 0.25)
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue()).replace("\r", "\n").splitlines()
     last = [line.split() for line in lines if line.strip()][-2:]
     assert " ".join(last[0]).startswith("measuring round 7 ━")
     assert " ".join(last[0]).endswith("43 % of the budget spent")
     assert last[1][-2:] == ["25", "%"]
-    assert screen.notes == ["Left out, beyond 10 cells: age × sex."]
+    assert screen.notes == ["Not modelled together, for size (more than 10 cells): age × sex."]
 
 
 def test_what_is_said_to_be_spent_is_what_the_account_has_charged(people: Path, schema: Path, tmp_path: Path) -> None:

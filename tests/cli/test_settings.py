@@ -54,7 +54,11 @@ def test_what_is_wrong_is_said_before_anything_happens(
 def test_what_a_run_had_no_room_for_is_reported(shell: Shell, people: Path, schema: Path) -> None:
     words = ("--synthesizer", "mst", "--set", "limit=20", "--json")
     told = shell("synthesize", people, "--schema", schema, "--epsilon", 1, *words, "-o", "out.csv").json
-    assert [note for note in told["left_out"] if note.startswith("Left out, more than 20 cells: ") and "age" in note]
+    assert [
+        note
+        for note in told["left_out"]
+        if note.startswith("Not modelled together, for size (more than 20 cells): ") and "age" in note
+    ]
     shares = {stage["stage"]: stage["share"] for stage in told["stages"]}
     # A part of what bins cost is shown as measured: their counts are kept.
     for_open, for_bins = discovery.shares(load_schema(schema))

@@ -77,7 +77,7 @@ def test_a_model_that_may_hold_little_says_what_it_left_out(open_curator):
     heard: list[str] = []
     curator = open_curator(schema, rows, epsilon=Fraction(10), delta=Fraction("1e-6"), neighbours=Neighbours.ADD_REMOVE)
     found = Adaptive(cells=60).measure(curator, Workload.of_order(schema), lambda stage, _: heard.append(stage))
-    assert any(stage.startswith("left out of the tree, beyond 60 cells") for stage in heard)
+    assert any(stage.startswith("not modelled together, for size (more than 60 cells)") for stage in heard)
     assert Adaptive(cells=60).estimate(schema, found, RNG).cells <= 60
 
 

@@ -143,7 +143,7 @@ def test_the_model_stays_within_its_size(open_curator):
     found = AIM(cells=limit, picks=2).measure(curator, Workload.of_order(schema), lambda stage, _: said.append(stage))
     sizes = dict.fromkeys(schema, 3)
     assert forecast([m.clique for m in found if m.clique], sizes) <= limit
-    assert said[-1].startswith("left out, beyond 150 cells: ")
+    assert said[-1].startswith("not modelled together, for size (more than 150 cells): ")
     assert any(len(m.clique) > 1 for m in found)
 
 

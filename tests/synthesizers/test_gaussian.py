@@ -34,7 +34,7 @@ def test_the_whole_workload_is_measured_and_paid_for(delta, currency, neighbours
     )
     triples = list(combinations(schema, 3))
     assert [m.clique for m in release.measurements if m.clique] == triples
-    assert not any("left out" in stage for stage in told)
+    assert not any("not modelled" in stage for stage in told)
     prices_add_up(release, neighbours)
     assert max(pair_error(release, rows, triple) for triple in triples) < 0.06
 
@@ -68,7 +68,7 @@ def test_a_workload_too_large_becomes_pairs_and_names_what_is_left_out(tmp_path)
     assert all(len(c) == 2 for c in cliques)
     assert forecast(cliques, dict.fromkeys(schema, 20)) <= 20_000
     assert {name for c in cliques for name in c} == set(schema)
-    assert sum(stage.startswith("left out, beyond 20,000 cells: ") for stage in told) == 1
+    assert sum(stage.startswith("not modelled together, for size (more than 20,000 cells): ") for stage in told) == 1
     prices_add_up(release, Neighbours.ADD_REMOVE)
 
 

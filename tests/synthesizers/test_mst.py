@@ -77,7 +77,7 @@ def test_pairs_beyond_the_limit_are_named_and_leave_a_forest(tmp_path):
     schema, rows = chain((3, 40, 3, 40))
     release, told = ran(tmp_path, MST(limit=100), schema, rows)
     assert pairs(release) == [("c0", "c2")]
-    assert any(stage.startswith("left out, more than 100 cells: c0 × c1") for stage in told)
+    assert any(stage.startswith("not modelled together, for size (more than 100 cells): c0 × c1") for stage in told)
     prices_add_up(release, Neighbours.ADD_REMOVE)
 
 

@@ -70,7 +70,7 @@ def test_candidates_beyond_any_model_are_named():
     wanted = candidates(schema, Workload.of_order(schema, 2), 200, lambda stage, _: told.append(stage))
     assert ("c0", "c1") not in wanted
     assert ("c2", "c3") in wanted
-    assert told == ["left out, beyond 200 cells: c0 × c1"]
+    assert told == ["not modelled together, for size (more than 200 cells): c0 × c1"]
 
 
 def test_where_nothing_fits_single_columns_get_everything(tmp_path):

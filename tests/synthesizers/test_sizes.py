@@ -10,7 +10,7 @@ import pytest
 from models.build import schema_of
 from understudy.accounting.neighbours import Neighbours
 from understudy.synthesizers import Workload, make, privsyn
-from understudy.synthesizers.base import LEFT_OUT
+from understudy.synthesizers.base import APART
 from understudy.synthesizers.sizes import within
 
 SIZES = (2, 3, 30, 30)
@@ -33,7 +33,7 @@ def heard(open_curator, name, options, sizes=SIZES):
     curator = open_curator(schema, rows, epsilon=Fraction(5), delta=Fraction("1e-6"), neighbours=Neighbours.ADD_REMOVE)
     told: list[str] = []
     make(name, **options).measure(curator, Workload.of_order(schema), lambda stage, _: told.append(stage))
-    return [stage for stage in told if stage.startswith(LEFT_OUT)]
+    return [stage for stage in told if stage.startswith(APART)]
 
 
 @pytest.mark.parametrize("name", LIMITED)

@@ -151,9 +151,9 @@ def test_what_no_model_had_room_for_is_told_and_kept(parquet: Path, tmp_path: Pa
         synthesizer=make("gaussian", limit=1500),
         progress=lambda stage, _: heard.append(stage),
     )
-    assert any(stage.startswith("left out, beyond 1,500 cells: ") for stage in heard)
+    assert any(stage.startswith("not modelled together, for size (more than 1,500 cells): ") for stage in heard)
     (note,) = release.notes
-    assert note.startswith("Left out, beyond 1,500 cells: ")
+    assert note.startswith("Not modelled together, for size (more than 1,500 cells): ")
     assert "a × f" in note
     assert note in repr(release)
     release.save(tmp_path / "people.understudy")

@@ -33,7 +33,7 @@ class Screen:
         self._tasks: dict[str, TaskID] = {}
         self._spent: float | None = None
         self.notes: list[str] = []
-        """What a run had no room for, in its own words."""
+        """What a run left out or had no room for, in its own words."""
 
     @classmethod
     def of_process(cls) -> Screen:
@@ -82,12 +82,12 @@ class Screen:
         self._spent = share
 
     def step(self, stage: str, done: float) -> None:
-        """A stage has come this far, from 0 to 1; its rounds share one bar. What was left out is kept for afterwards."""
-        from understudy.synthesizers.base import LEFT_OUT
+        """A stage has come this far, from 0 to 1; its rounds share one bar. Notes are kept for afterwards."""
+        from understudy.synthesizers.base import NOTES
 
         heed()
         spent, self._spent = self._spent, None
-        if stage.startswith(LEFT_OUT):
+        if stage.startswith(NOTES):
             self.notes.append(f"{stage[:1].upper()}{stage[1:]}.")
             return
         if self._bars is None:

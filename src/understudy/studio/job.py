@@ -19,6 +19,7 @@ from understudy.releases import Release
 from understudy.reports.evaluate import evaluate, publish
 from understudy.reports.report import Report
 from understudy.synthesizers import make
+from understudy.synthesizers.base import NOTES
 from understudy.workflow.run import synthesize
 
 MOST = 200
@@ -160,8 +161,10 @@ class Job:
     def _tell(self, stage: str, done: float) -> None:
         if self._stop.is_set():
             raise Cancelled
-        if stage.startswith("left out") and stage not in self.notes:
-            self.notes.append(stage)
+        if stage.startswith(NOTES):
+            note = f"{stage[:1].upper()}{stage[1:]}."
+            self.notes += [] if note in self.notes else [note]
+            return
         self.stage, self.done = stage, float(done)
 
     def _spent(self, share: float) -> None:

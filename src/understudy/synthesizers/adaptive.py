@@ -60,7 +60,6 @@ from understudy.synthesizers.adaptive_run import REST, Run
 from understudy.synthesizers.adaptive_weights import column_weights, pair_weights
 from understudy.synthesizers.aim import noise_power, one_ways, unit_noise
 from understudy.synthesizers.base import (
-    LEFT_OUT,
     About,
     Awareness,
     Curator,
@@ -71,7 +70,7 @@ from understudy.synthesizers.base import (
     public_total,
 )
 from understudy.synthesizers.levels import cells, coarse_maps
-from understudy.synthesizers.sizes import column_sizes, rounded, spelled
+from understudy.synthesizers.sizes import column_sizes, rounded, too_large
 
 TIGHT = 0.03
 """How far the last fit goes: its gap as a share of the loss that noise alone leaves."""
@@ -165,7 +164,10 @@ class Adaptive(Synthesizer):
             run.again(last, [part[n] for (n,) in last], curator.left)
         if left_out:
             # Rows meet these too, but rows completed from given codes do not know of them.
-            progress(f"{LEFT_OUT} of the tree, beyond {self.cells:,} cells: {spelled(left_out)}", 0.0)
+            progress(
+                f"{too_large(self.cells, left_out)}; rows keep to what was measured of them, but for those sampled with `given`",
+                0.0,
+            )
         return run.found + Measurements(gaps=tuple(run.gaps.values()))
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel | AimedModel:  # noqa: ARG002

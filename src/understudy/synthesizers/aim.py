@@ -43,7 +43,6 @@ from understudy.models.variance import noise_variance
 from understudy.models.widening import widenings
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
-    LEFT_OUT,
     About,
     Awareness,
     Curator,
@@ -53,7 +52,7 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.sizes import spelled, varied, within
+from understudy.synthesizers.sizes import too_large, varied, within
 
 LOOSE = 0.1
 """How far a fit between two rounds goes: its gap as a share of the loss that noise alone leaves."""
@@ -103,7 +102,7 @@ class AIM(Synthesizer):
         _, huge = within(schema, combinations(varied(schema), 2), self.largest)
         wanted = [pair for pair in huge if any(set(pair) <= set(clique) for clique in workload.cliques)]
         if wanted:
-            progress(f"{LEFT_OUT}, more than {self.largest:,} cells: {spelled(wanted)}", 0.0)
+            progress(too_large(self.largest, wanted), 0.0)
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
         weights = [math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles]
@@ -139,7 +138,7 @@ class AIM(Synthesizer):
         apart = [r for r in pool.weights if len(r) == 2 and tree.home(r) is None]
         beyond = set(apart) - set(pool.fitting(apart, self.cells))
         if beyond:
-            progress(f"{LEFT_OUT}, beyond {self.cells:,} cells: {spelled(sorted(beyond))}", 0.0)
+            progress(too_large(self.cells, sorted(beyond)), 0.0)
         return found
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002

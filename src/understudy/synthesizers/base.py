@@ -28,11 +28,13 @@ from understudy.schema import Schema
 Progress = Callable[[str, float], None]
 """Told a stage's name and how much of it is done, from 0 to 1.
 
-A stage may say its round ("measuring round 7"). One that begins with LEFT_OUT is a note for the reader, not a stage.
+A stage may say its round ("measuring round 7"). One that begins as NOTES do is for the reader, and no stage.
 """
 
-LEFT_OUT = "left out"
-"""How a note begins that says what there was no room for."""
+APART, DROPPED = "not modelled together", "left out"
+"""How a note begins that says which columns are apart for want of room, and which take no part at all."""
+
+NOTES = (APART, DROPPED)
 
 Value = TypeVar("Value")
 """What an option is set to."""

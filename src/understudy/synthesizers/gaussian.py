@@ -40,7 +40,7 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.sizes import LIMIT, cells, column_sizes, holdable, size_weights, spelled, varied
+from understudy.synthesizers.sizes import LIMIT, cells, column_sizes, holdable, size_weights, too_large, varied
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ def fitting(schema: Schema, workload: Workload, limit: int, progress: Progress) 
         wanted = weighed(Workload.of_order(schema, 2), names)
     kept, left_out = holdable(schema, wanted, limit)
     if left_out:
-        progress(f"left out, beyond {limit:,} cells: {spelled(left_out)}", 0.0)
+        progress(too_large(limit, left_out), 0.0)
     covered = {name for clique in kept for name in clique}
     least = min(wanted.values(), default=1.0)
     alone: dict[Clique, float] = {(name,): least for name in names if name not in covered}

@@ -59,7 +59,16 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.sizes import LIMIT, cells, column_sizes, size_weights, spelled, uncounted, varied
+from understudy.synthesizers.sizes import (
+    LIMIT,
+    cells,
+    column_sizes,
+    size_weights,
+    spelled,
+    too_large,
+    uncounted,
+    varied,
+)
 
 Select = Literal["choices", "errors"]
 
@@ -150,7 +159,7 @@ class MST(Synthesizer):
         else:
             left_out = [pair for pair in combinations(names, 2) if pair not in set(edges)]
             if left_out:
-                progress(f"left out, more than {self.limit:,} cells: {spelled(left_out)}", 0.0)
+                progress(too_large(self.limit, left_out), 0.0)
             pairs = self._tree(curator, ProductModel.from_measurements(schema, found), edges, count, progress)
         maps = [self._maps(schema, found, pair) for pair in pairs]
         sizes = [int(np.prod([m.out for m in axes])) for axes in maps]

@@ -49,7 +49,7 @@ from understudy.synthesizers.sizes import (
     mean_noise,
     scale_at,
     size_weights,
-    spelled,
+    too_large,
     uncounted,
     varied,
 )
@@ -146,7 +146,7 @@ def candidates(schema: Schema, workload: Workload, limit: int, progress: Progres
     empty = Growth(column_sizes(schema), impossible_masks(schema))
     fits = {clique: weight for clique, weight in wanted.items() if empty.cells + empty.cost(clique) <= limit}
     if len(fits) < len(wanted):
-        progress(f"left out, beyond {limit:,} cells: {spelled([c for c in wanted if c not in fits])}", 0.0)
+        progress(too_large(limit, [c for c in wanted if c not in fits]), 0.0)
     return {clique: weight for clique, weight in fits.items() if len(clique) > 1}
 
 

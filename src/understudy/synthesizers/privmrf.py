@@ -35,7 +35,6 @@ from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.aim import LOOSE, noise_power, one_ways, unit_noise
 from understudy.synthesizers.base import (
-    LEFT_OUT,
     About,
     Awareness,
     Curator,
@@ -45,7 +44,7 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.sizes import spelled, within
+from understudy.synthesizers.sizes import too_large, within
 
 ORDER = 4
 """Columns of the largest candidate."""
@@ -102,7 +101,7 @@ class PrivMRF(Synthesizer):
         weights = [math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles]
         pairs, huge = within(schema, combinations(sizes, 2), self.cells)
         if huge:
-            progress(f"{LEFT_OUT}, more than {self.cells:,} cells: {spelled(huge)}", 0.0)
+            progress(too_large(self.cells, huge), 0.0)
         if not pairs:
             return found + curator.measure(singles, share=1, weights=weights)
         bought = curator.measure(singles, share=self.singles, weights=weights)
@@ -120,7 +119,7 @@ class PrivMRF(Synthesizer):
         candidates = inside(nodes, sizes, largest=useful)
         beyond = [p for p in scores if scores[p] > 0 and not any(set(p) <= set(node) for node in nodes)]
         if beyond:
-            progress(f"{LEFT_OUT}, beyond {self.cells:,} cells: {spelled(beyond)}", 0.0)
+            progress(too_large(self.cells, beyond), 0.0)
         if not candidates:  # nothing is worth its noise: what is left sharpens the columns
             return found + curator.measure(singles, share=curator.left, weights=weights)
         chosen = holding(candidates, scores, sizes, noise=noise)

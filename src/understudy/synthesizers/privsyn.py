@@ -46,7 +46,6 @@ from understudy.models.shrinkage import shrink
 from understudy.models.variance import cell_variance, noise_variance
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
-    LEFT_OUT,
     About,
     Awareness,
     Curator,
@@ -57,7 +56,7 @@ from understudy.synthesizers.base import (
     public_total,
 )
 from understudy.synthesizers.pairs import Noise, combine, dense_marginals, occupied
-from understudy.synthesizers.sizes import spelled, within
+from understudy.synthesizers.sizes import too_large, within
 
 WIDEST = 1_000_000
 """Cells of a pair that is still considered."""
@@ -116,7 +115,7 @@ class PrivSyn(Synthesizer):
         pairs, huge = within(schema, combinations(several, 2), WIDEST)
         progress("measuring", 0.0)
         if huge:
-            progress(f"{LEFT_OUT}, more than {WIDEST:,} cells: {spelled(huge)}", 0.0)
+            progress(too_large(WIDEST, huge), 0.0)
         noise = Noise(1.0, 1 / 2 if curator.currency is Currency.PURE else 2 / 3)
         share = Fraction(self.singles) if pairs else Fraction(1)
         weights = [noise.part(schema.sizes(clique)[0]) for clique in wanted]

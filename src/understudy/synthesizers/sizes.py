@@ -16,7 +16,7 @@ from understudy.measurements import Clique, Measurements
 from understudy.models.junction_tree import JunctionTree, forecast
 from understudy.models.possible import impossible_masks
 from understudy.schema import Schema
-from understudy.synthesizers.base import Curator
+from understudy.synthesizers.base import APART, Curator
 
 LIMIT = 1_000_000
 """Cells of all nodes of a junction tree together, where nobody says otherwise: 8 MB an array, some milliseconds a pass."""
@@ -202,6 +202,15 @@ def scale_at(currency: Currency, look: Measurements, share: Fraction, paid: Frac
 def mean_noise(currency: Currency, scale: float) -> float:
     """E|noise| on one cell."""
     return scale if currency is Currency.PURE else scale * math.sqrt(2 / math.pi)
+
+
+def too_large(limit: int, cliques: Sequence[Clique]) -> str:
+    """What is said of marginals that there is no room for.
+
+    >>> too_large(1_000_000, [("town", "job")])
+    'not modelled together, for size (more than 1,000,000 cells): town × job'
+    """
+    return f"{APART}, for size (more than {limit:,} cells): {spelled(cliques)}"
 
 
 def spelled(cliques: Sequence[Clique], most: int = 5) -> str:

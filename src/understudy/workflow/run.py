@@ -32,7 +32,7 @@ from understudy.releases.frames import KINDS
 from understudy.schema import Broken, Schema, load_schema, schema_to_dict
 from understudy.schema.declaration import declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
-from understudy.synthesizers.base import LEFT_OUT
+from understudy.synthesizers.base import NOTES
 from understudy.synthesizers.options import written
 from understudy.synthesizers.wishes import Wish, check_wishes, coarser, wishes, workload_of
 from understudy.tables import Source, Table
@@ -140,7 +140,7 @@ def synthesize(
         notes: list[str] = []
 
         def told(stage: str, done: float) -> None:
-            if stage.startswith(LEFT_OUT):
+            if stage.startswith(NOTES):
                 notes.append(f"{stage[:1].upper()}{stage[1:]}.")
             spending(float(sum(cost.amount for _, cost in custody.charges) / filter.total))
             progress(stage, done)
