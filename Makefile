@@ -26,6 +26,7 @@ $(VENV)/.ready: $(VENV)/.core
 
 demo: $(VENV)/.core ## A sensitive survey, released privately, from CSV to comparison
 	@$(BIN)/understudy demo
+	@echo && echo ' The command lies in $(BIN): type `. $(BIN)/activate` once, then `understudy sample` and the others as above.'
 
 # A real browser for the studio's tests, from the system's packages where there is none.
 $(VENV)/.browser: $(VENV)/.ready

@@ -147,6 +147,12 @@ def test_make_verbs_exist(page: Path) -> None:
     assert named <= verbs
 
 
+def test_the_demo_says_how_to_get_at_the_command() -> None:
+    recipe = (ROOT / "Makefile").read_text().partition("\ndemo:")[2].partition("\n\n")[0]
+    assert "/activate`" in recipe
+    assert "`. .venv/bin/activate`" in (ROOT / "README.md").read_text()
+
+
 def test_a_wrong_page_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """A check of pages that passes a false one checks nothing."""
     monkeypatch.chdir(tmp_path)
