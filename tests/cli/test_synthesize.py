@@ -415,6 +415,39 @@ def test_a_ledger_that_is_not_there_is_refused(shell: Shell, people: Path, schem
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_another_ledger_beside_the_file_is_named_before_one_without_a_cap_is_made(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path
+) -> None:
+    """Somebody who opened an account with a cap under another name would otherwise spend past it."""
+    (tmp_path / "others.csv").touch()
+    for name in ("mine.ledger", "others.csv.ledger"):
+        assert shell("ledger", "init", name, "--epsilon", 1).code == 0
+    words = (
+        "synthesize",
+        people.name,
+        "--schema",
+        schema,
+        "--epsilon",
+        1,
+        "--synthesizer",
+        "independent",
+        "-o",
+        "out.csv",
+    )
+    line = "Another ledger lies beside this file: mine.ledger (--ledger mine.ledger spends from it)."
+    assert shell(*words, "--json").json["warnings"][0] == line
+    assert line not in shell(*words, "--json").json["warnings"]  # the account is there now
+
+
+def test_an_account_that_was_opened_for_a_file_is_its_account_whatever_the_dataset_is_called(
+    shell: Shell, people: Path, schema: Path
+) -> None:
+    assert shell("ledger", "init", f"{people.name}.ledger", "--epsilon", 1, "--dataset", "survey").code == 0
+    words = ("synthesize", people.name, "--schema", schema, "--epsilon", 1, "--synthesizer", "independent")
+    assert shell(*words, "-o", "out.csv").code == 0
+    assert "is left in" in shell(*words, "-o", "again.csv").err
+
+
 ODDLY = {
     "semicolons": ("city,note;town,age\n" + "Oslo;3\n" * 30, ("--delimiter", ";")),
     "tabs": ("city,note\tage\n" + "Oslo\t3\n" * 30, ("--delimiter", "tab")),

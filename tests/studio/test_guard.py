@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from .conftest import Place, enter
+from .conftest import Place, enter, people
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -58,6 +58,19 @@ def post(place: Place, path: str, body: object, **changes: str | None) -> Answer
         cookie=changes.get("cookie", place.session),
         **{k: v for k, v in headers.items() if v is not None},
     )
+
+
+def test_a_plan_names_another_ledger_in_the_folder(place: Place) -> None:
+    """An account under another name is not charged here, so its cap would not hold."""
+    people(place.folder / "alone.csv")
+    other = place.folder / "alone.ledger"
+    other.touch()
+    try:
+        _, _, page = ask(place, "/t/alone.csv/plan", cookie=place.session)
+    finally:
+        other.unlink()
+        (place.folder / "alone.csv").unlink()
+    assert b"Another ledger lies in this folder: alone.ledger." in page
 
 
 def test_the_token_opens_the_door_once(place: Place) -> None:

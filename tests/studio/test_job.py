@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from understudy.accounting.budget import Budget
+from understudy.accounting.ledger import Ledger
 from understudy.studio.job import Job, Jobs
 
 from .conftest import people
@@ -100,6 +102,13 @@ def test_a_control_that_fits_not_costs_the_comparison_alone(tmp_path: Path) -> N
     assert job.state == "done"
     assert job.release is not None
     assert job.notes[0].startswith("There is no comparison with the real rows: ")
+
+
+def test_an_account_that_the_command_line_opened_is_charged(tmp_path: Path) -> None:
+    job = job_of(tmp_path, look=False)
+    Ledger.create(job.ledger, dataset="people.csv", cap=Budget.of(1)).close()
+    job.run()
+    assert (job.state, job.message) == ("done", "")
 
 
 def test_stopped_before_it_reserved_nothing_is_spent(tmp_path: Path) -> None:

@@ -269,6 +269,17 @@ class Ledger:
                 )
 
 
+def beside(path: Path) -> list[Path]:
+    """Ledgers in the folder of one that is not there yet, but for those that belong to a file by their name: one may be meant.
+
+    >>> beside(Path("no-such-folder", "people.csv.ledger"))
+    []
+    """
+    if path.exists():
+        return []
+    return [other for other in sorted(path.parent.glob("*.ledger")) if not other.with_suffix("").is_file()]
+
+
 def _cap_units(cap: Budget | None) -> dict[str, int | None]:
     if cap is None:
         return {"cap_epsilon": None, "cap_delta": None}

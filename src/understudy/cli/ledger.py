@@ -33,6 +33,16 @@ def check_named(path: Path | None) -> None:
         )
 
 
+def another(book: Path) -> tuple[str, ...]:
+    """What is said before an account without a cap is made for a file beside which another ledger lies."""
+    from understudy.accounting.ledger import beside
+
+    found = [str(path) for path in beside(book)]
+    if not found:
+        return ()
+    return (f"Another ledger lies beside this file: {', '.join(found)} (--ledger {found[0]} spends from it).",)
+
+
 @click.group(short_help="The account of a dataset: open, show, verify.")
 def ledger() -> None:
     """The account of a dataset: what was spent on it, durably."""

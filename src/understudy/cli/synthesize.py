@@ -11,7 +11,7 @@ import click
 
 from understudy.cli import options, settings
 from understudy.cli.layout import listed, report_json
-from understudy.cli.ledger import UNANSWERED, account_facts, check_named, spent, unanswered
+from understudy.cli.ledger import UNANSWERED, account_facts, another, check_named, spent, unanswered
 from understudy.cli.paths import check_cases, check_input, check_outputs
 from understudy.cli.screen import Screen, amount, percent
 from understudy.cli.stop import Stopped, interrupted
@@ -117,6 +117,9 @@ def synthesize(
     source = open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline)
     book = ledger if ledger is not None else source.ledger_path
     run = resume or secrets.token_hex(8)
+    early = another(book) if ledger is None and method.reads_rows else ()
+    for line in early:
+        screen.line(line, style="yellow")
     try:
         if schema is None:
             source.check_header()
@@ -155,7 +158,7 @@ def synthesize(
         source.close()
     if as_json:
         told = facts(made, book=book, output=output, release=release, rows=written)
-        report_json({**told, "left_out": screen.notes})
+        report_json({**told, "left_out": screen.notes, "warnings": [*early, *warnings(made)]})
     else:
         show(screen, made, book=book, output=output, release=release, rows=written)
 

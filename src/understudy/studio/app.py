@@ -17,6 +17,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Route
 
 from understudy.accounting.budget import Budget
+from understudy.accounting.ledger import beside
 from understudy.errors import Refused, UnderstudyError
 from understudy.schema import Schema, dump_schema, parse_schema, schema_from_dict, schema_to_dict
 from understudy.studio.asking import aside, body_of, check_size, chunks_of, object_of, whole_of
@@ -129,6 +130,7 @@ class Studio:
             columns=list(schema),
             modes=_modes(schema),
             others=[other for other in self.workspace.tables() if other != name],
+            beside=[path.name for path in beside(self.workspace.ledger_path(name))],
         )
 
     async def plan(self, request: Request) -> Response:

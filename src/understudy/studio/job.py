@@ -101,7 +101,7 @@ class Job:
                 delta=self.delta,
                 synthesizer=make(self.synthesizer, **self.options),
                 ledger=self.ledger,
-                dataset=Path(self.table).stem,
+                dataset=None if self.ledger.exists() else Path(self.table).stem,
                 run_id=self.run_id,
                 seed=self.seed,
                 progress=self._tell,

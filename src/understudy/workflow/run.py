@@ -212,14 +212,17 @@ def ask(
 def open_ledger(
     path: str | Path | None, source: Source, *, dataset: str | None, neighbours: Neighbours, schema: Schema
 ) -> Ledger:
-    """The ledger asked for, or an uncapped one beside the file that records the running total."""
+    """The ledger asked for, or an uncapped one beside the file that records the running total.
+
+    A ledger of a file's own name is its account, whatever its owner calls the dataset.
+    """
     unit = unit_words(schema)
-    if path is not None and Path(path).exists() and dataset is None:
-        book = Ledger.open(path)
+    where = Path(path) if path is not None else source.ledger_path
+    if dataset is None and where.exists() and (path is not None or source.kind in ("csv", "parquet")):
+        book = Ledger.open(where)
         book.expect(neighbours=neighbours, unit=unit)
         return book
     name = dataset or source.title
-    where = Path(path) if path is not None else source.ledger_path
     return Ledger.open_or_create(where, dataset=name, neighbours=neighbours, unit=unit)
 
 
