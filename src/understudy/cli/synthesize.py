@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,9 +25,6 @@ DISCOVERY = frozenset({"types", "values", "bounds", "bins"})
 
 SELECTION = frozenset({"choice", "errors"})
 """Steps that paid for deciding what to measure."""
-
-MANY = 8
-"""Columns that a line on the terminal names at most."""
 
 
 @click.command(short_help="A private stand-in for a table.")
@@ -252,6 +248,7 @@ def warnings(made: Release) -> tuple[str, ...]:
     """Plain words about this budget on this many rows; the number is the noisy one or the declared one."""
     from understudy.accounting.advice import advice
     from understudy.accounting.budget import Budget
+    from understudy.releases.pile import few, lines
 
     promise = made.guarantee
     if not promise.epsilon:
@@ -267,15 +264,15 @@ def warnings(made: Release) -> tuple[str, ...]:
     if gone := _lost(made):
         told = (
             *told,
-            f"No bounds stood out of the noise in {_few(gone)}: what was in these columns is lost. Declare their `min` and `max` in"
+            f"No bounds stood out of the noise in {few(gone)}: what was in these columns is lost. Declare their `min` and `max` in"
             " a schema, or use a larger ε.",
         )
-    return told
+    return (*told, *lines(made.card.piles))
 
 
 def _lost(made: Release) -> list[str]:
     """The columns whose bounds were to be learned and could not be."""
-    from understudy.curator.discovery import LOST
+    from understudy.schema.declaration import LOST
 
     return [name for name in made.schema if made.schema[name].note == LOST]
 
@@ -296,6 +293,8 @@ def _learned(made: Release) -> str:
 
 def _summary(made: Release) -> list[str]:
     """The promise's small print, as few lines as it takes."""
+    from understudy.releases.pile import few
+
     promise = made.guarantee
     lines = []
     if promise.public:
@@ -307,10 +306,10 @@ def _summary(made: Release) -> list[str]:
     gone = _lost(made)
     clipped = [name for name in made.schema if "bounds" in made.schema[name].learned and name not in gone]
     if clipped:
-        lines.append(f"Clipped to the bounds that were learned: {_few(clipped)}.")
+        lines.append(f"Clipped to the bounds that were learned: {few(clipped)}.")
     folded = [f"{name} (about {amount(rows, 'row')})" for name, rows in rare(made).items()]
     if folded:
-        lines.append(f'Too rare to be shown, so "other" or what the schema makes of it: {_few(folded)}.')
+        lines.append(f'Too rare to be shown, so "other" or what the schema makes of it: {few(folded)}.')
     return lines
 
 
@@ -327,14 +326,10 @@ def rare(made: Release) -> dict[str, int]:
 
 def _shortened(line: str) -> str:
     """A line about columns with the first few of many; the release names them all."""
+    from understudy.releases.pile import few
+
     what, of, names = line.partition(" of ")
-    listed_names = names.split(", ")
-    return f"{what}{of}{_few(listed_names)}" if len(listed_names) > MANY else line
-
-
-def _few(names: Sequence[str]) -> str:
-    """Names, the first few of many."""
-    return ", ".join(names) if len(names) <= MANY else f"{', '.join(names[:MANY])} and {len(names) - MANY} more"
+    return f"{what}{of}{few(names.split(', '))}" if of else line
 
 
 def _account(book: Path) -> dict[str, object]:

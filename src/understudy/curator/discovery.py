@@ -26,6 +26,7 @@ from understudy.measurements import Measurements
 from understudy.schema import Categorical, Column, Date, Datetime, Integer, Lattice, Outside, Real, Schema, Undeclared
 from understudy.schema.codec import UNIT_BINS
 from understudy.schema.column import LATTICE_LIMIT
+from understudy.schema.declaration import LOST
 from understudy.schema.fences import fences
 from understudy.schema.storage import reach
 
@@ -54,9 +55,6 @@ MOST_ALONE = 64
 
 LEAST_SIGMAS = 4
 """Standard deviations of its own count that a bin should hold."""
-
-LOST = "no bounds stood out of the noise, so its values are lost"
-"""What is noted of a column whose rows are too few, for its part of the budget, to tell where they lie."""
 
 OTHER = "other"
 """Where values go that stayed below the threshold."""

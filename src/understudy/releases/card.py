@@ -28,6 +28,7 @@ from understudy.models.confidence import CONFIDENCE, Bound, gap_bound, supported
 from understudy.models.interactions import MEAN
 from understudy.models.model import Rounded
 from understudy.models.residuals import Residuals
+from understudy.releases.pile import Pile, piles
 
 if TYPE_CHECKING:
     from understudy.releases.release import Release
@@ -56,6 +57,7 @@ class Verdict(StrEnum):
     GOOD = "good"
     USABLE = "usable"
     POOR = "poor"
+    LOST = "lost"
     UNKNOWN = "no bound"
 
 
@@ -71,12 +73,15 @@ class Entry:
     cells: int
     noise: float | None
     error: float | None
+    lost: bool = False
 
     @property
     def verdict(self) -> Verdict:
-        """Good up to 2 % of the rows in a wrong cell, usable up to 10 %."""
+        """Good up to 2 % of the rows in a wrong cell, usable up to 10 %; lost where cells say nothing of what was in a column."""
         if self.error is None:
             return Verdict.UNKNOWN
+        if self.lost:
+            return Verdict.LOST
         return Verdict.GOOD if self.error <= GOOD else Verdict.USABLE if self.error <= USABLE else Verdict.POOR
 
     def to_dict(self) -> dict[str, object]:
@@ -129,6 +134,11 @@ class Card:
         """Whether all noise is; the heavier tails of another law need a bound with room for them."""
         return all(m.law is not Law.DISCRETE_LAPLACE for m in self.release.measurements)
 
+    @cached_property
+    def piles(self) -> dict[str, Pile]:
+        """The columns nearly all of whose rows lie where cells go that do not fit."""
+        return piles(self)
+
     def of(self, clique: Sequence[str]) -> Entry:
         """What can be said of the marginal over these columns."""
         names = tuple(clique)
@@ -145,7 +155,8 @@ class Card:
         if bound is None or not math.isfinite(bound.rows):
             return Entry(names, False, cells, None, None)
         noise = bound.noise if math.isfinite(bound.noise) else None
-        return Entry(names, bound.supported, cells, noise, min(bound.rows / (2 * self.rows), 1.0))
+        lost = any(name in self.piles and self.piles[name].lost for name in names)
+        return Entry(names, bound.supported, cells, noise, min(bound.rows / (2 * self.rows), 1.0), lost)
 
     def bound(self, clique: Clique) -> Bound | None:
         """The bound that what was bought gives for a marginal of the release, and of the rows sampled from it.

@@ -29,6 +29,7 @@ from understudy.releases.answers import Answer, answer
 from understudy.releases.card import Card
 from understudy.releases.frames import KINDS, default_kind, to_frame
 from understudy.releases.guarantee import Guarantee, Promise
+from understudy.releases.pile import lines
 from understudy.releases.statement import Statement
 from understudy.releases.tables import as_frame, cells_in, tidy_tables
 from understudy.releases.writing import write_parts, write_rows
@@ -295,7 +296,7 @@ class Release:
                 ("rows", f"{self.rows:,} by default" + (", the noisy estimate" if self.model is not None else ""))
             )
         facts.append(("account", self.statement.lines()[0]))
-        facts.extend(("note", note) for note in self.notes)
+        facts.extend(("note", note) for note in (*self.notes, *lines(self.card.piles)))
         return facts
 
     def __repr__(self) -> str:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
 from understudy.releases.atomic import whole
+from understudy.releases.pile import lines
 from understudy.reports.chart import column_chart, scale_bar, scatter
 from understudy.reports.groups import groups_of
 from understudy.reports.pairs import pair_figures, worst_tables
@@ -150,6 +151,7 @@ class Report:
             card=sorted(card, key=lambda e: (len(e.clique), e.error or 0.0)),
             silent=[e for e in card if e.error is None],
             card_sentence="" if self.release is None else self.release.card.sentence(),
+            piles=() if self.release is None else lines(self.release.card.piles),
             columns=self.columns,
             pairs=pairs,
             worst=worst_tables(self.utility),
@@ -196,6 +198,7 @@ class Report:
             found["guarantee"] = {"sentence": release.guarantee.sentence(), "details": details}
             found["meaning"] = None if said is None else dict(said.to_dict())
             found["card"] = json.loads(json.dumps(release.card.to_dict()))
+            found["piles"] = list(lines(release.card.piles))
             found["registry"] = registry(release)
         return found
 

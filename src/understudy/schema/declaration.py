@@ -25,6 +25,9 @@ from understudy.schema.column import (
 from understudy.schema.rule import Allowed, Broken, Determines, Never, Rule
 from understudy.schema.schema import Schema
 
+LOST = "no bounds stood out of the noise, so its values are lost"
+"""What is noted of a column whose rows are too few, for its part of the budget, to tell where they lie."""
+
 
 @dataclass(frozen=True)
 class Hole:

@@ -22,7 +22,6 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window, check_epsilon, discovery_shares, needs_delta
-from understudy.curator.discovery import LOST
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models.watching import watching
@@ -30,7 +29,7 @@ from understudy.models.witness import refuse_contradictions
 from understudy.releases import Guarantee, Release, Statement, Step
 from understudy.releases.frames import KINDS
 from understudy.schema import Broken, Schema, load_schema, schema_to_dict
-from understudy.schema.declaration import declarations, learned
+from understudy.schema.declaration import LOST, declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.base import NOTES
 from understudy.synthesizers.options import written
