@@ -37,7 +37,7 @@ def test_a_run_is_told_in_stages_and_words(people: Path, schema: Path, tmp_path:
     assert re.search(r"schema 3 columns; 1 set of bins learned \d+ %.* measuring \d+ marginals", text)
     assert "→ out.csv" in text
     assert "Private with ε = 2, δ = 1e-9 for adding or removing one row. Spent: 2.00, no cap" in text
-    assert "Public by your declaration: " in text
+    assert "Public by your declaration or the table's header: " in text
     assert re.search(r"\d of 3 columns are good or usable; of 3 pairs .*[.] See `understudy card`[.]", text)
     assert "ε = 2.00 is above 1" in text
     assert CANARY not in text

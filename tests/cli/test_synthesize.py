@@ -402,6 +402,19 @@ def test_between_paying_and_answering_an_interrupt_waits_and_a_kill_is_told(
     assert spent(people.parent / "people.csv.ledger") == 1.0
 
 
+def test_columns_that_take_no_part_are_named(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("patient_id,email,age,visits\n" + "".join(f"{i},m{i},3,4\n" for i in range(60)))
+    (tmp_path / "p.yaml").write_text(
+        "columns: {patient_id: identifier, email: {type: text}, age: {type: integer, min: 0, max: 9}}"
+    )
+    words = ("synthesize", "p.csv", "--epsilon", 4, "--synthesizer", "independent", "-o", "out.csv", "--json")
+    told = shell(*words).json
+    assert told["left_out"] == ["Left out: patient_id, email (identifiers by their names)."]
+    assert told["public"] == ["the names and order of 4 columns"]  # nothing was declared
+    told = shell(*words, "--schema", "p.yaml").json
+    assert told["left_out"] == ["Left out: patient_id, email (by the schema); visits (not in the schema)."]
+
+
 def test_a_ledger_that_is_not_there_is_refused(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
     """A mistyped name must not become a new account without a cap."""
     assert shell("ledger", "init", "people.ledger", "--epsilon", 1).code == 0

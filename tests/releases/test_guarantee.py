@@ -35,7 +35,7 @@ def test_what_was_declared_and_what_was_bought_is_listed():
     assert guarantee.details() == (
         "added up as μ² = 1 in all",
         "at most 5 rows of each patient were used; the others were left out",
-        "public by your declaration: the values of sex",
+        "public by your declaration or the table's header: the values of sex",
         "learned from the rows and paid for: the bounds of age",
     )
 

@@ -206,7 +206,7 @@ def test_microdata_outside_the_schema_are_refused(codes):
 def test_it_shows_itself():
     text = repr(release())
     assert text.splitlines()[0] == "guarantee  Private with ε = 1, δ = 1e-9 for adding or removing one row."
-    assert "public by your declaration: the values of sex" in text
+    assert "public by your declaration or the table's header: the values of sex" in text
     assert "42 by default, the noisy estimate" in text
 
 

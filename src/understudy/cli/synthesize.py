@@ -298,7 +298,7 @@ def _summary(made: Release) -> list[str]:
     promise = made.guarantee
     lines = []
     if promise.public:
-        lines.append(f"Public by your declaration: {'; '.join(promise.public)}.")
+        lines.append(f"Public by your declaration or the table's header: {'; '.join(promise.public)}.")
     if promise.learned:
         lines.append(f"Learned from the rows and paid for: {'; '.join(_shortened(line) for line in promise.learned)}.")
     if promise.invariants:

@@ -33,7 +33,8 @@ class Guarantee:
     """Exactly what is promised, to whom, and what it leaves out.
 
     `amount` is what the run was allowed to add up in its `currency`; (ε, δ) is what that means. `invariants` are facts about the rows that
-    hold exactly and are outside the promise; `public` lists what the owner declared; `learned` what was bought instead.
+    hold exactly and are outside the promise; `public` lists what the owner declared, or handed over in a header;
+    `learned` what was bought instead.
 
     >>> guarantee = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), currency=Currency.GDP, amount=Fraction(33, 1000))
     >>> guarantee.sentence()
@@ -101,7 +102,7 @@ class Guarantee:
                 rows = "1 row" if self.max_rows == 1 else f"{self.max_rows} rows"
                 lines.append(f"at most {rows} of each {self.unit} were used; the others were left out")
         lines.extend(f"not protected, because it holds exactly: {fact}" for fact in self.invariants)
-        lines.extend(f"public by your declaration: {fact}" for fact in self.public)
+        lines.extend(f"public by your declaration or the table's header: {fact}" for fact in self.public)
         lines.extend(f"learned from the rows and paid for: {fact}" for fact in self.learned)
         return tuple(lines)
 

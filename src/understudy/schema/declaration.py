@@ -15,6 +15,7 @@ from understudy.schema.column import (
     Categorical,
     Column,
     Datetime,
+    Identifier,
     Integer,
     Lattice,
     Outside,
@@ -64,7 +65,8 @@ def declarations(schema: Schema) -> tuple[str, ...]:
     """
     columns = [schema[name] for name in schema]
     every = len(schema.columns)
-    typed = sum(not isinstance(c, Undeclared) and "type" not in c.learned for c in schema.columns)
+    # A name alone may have made an identifier, which says nothing of its cells.
+    typed = sum(not isinstance(c, Undeclared | Identifier) and "type" not in c.learned for c in schema.columns)
     lines = [f"the names and order of {_count(every)}", f"the types of {_count(typed)}" if typed else ""]
     for what, applies in _FACTS.items():
         named = [c.name for c in columns if applies(c)]

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from understudy.accounting.cost import Currency
 from understudy.errors import Refused, SchemaError, TableError
+from understudy.releases.pile import few
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -98,6 +99,24 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
     # As the table has them, so that rows come back in the order they went in; the header is public.
     columns = sorted(known.columns, key=lambda column: place.get(column.name, len(place)))
     return replace(known, columns=tuple(_typed(column, source) for column in columns))
+
+
+def left_out(source: Source, schema: Schema, *, given: bool) -> str:
+    """Which columns of a table take no part, and why; nothing where all do. Names are public: the header says them."""
+    known = {column.name: column for column in schema.columns}
+    reasons: dict[str, list[str]] = {}
+    for name in source.names:
+        column = known.get(name)
+        if column is None:
+            why = "not in the schema"
+        elif column.modelled or (isinstance(column, Identifier) and column.generate):
+            continue
+        elif given:
+            why = "by the schema"
+        else:
+            why = "identifiers by their names" if isinstance(column, Identifier) else "of types that are not released"
+        reasons.setdefault(why, []).append(name)
+    return "; ".join(f"{few(names)} ({why})" for why, names in reasons.items())
 
 
 def _typed(column: Column, source: Source) -> Column:

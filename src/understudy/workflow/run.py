@@ -31,11 +31,11 @@ from understudy.releases.frames import KINDS
 from understudy.schema import Broken, Schema, load_schema, schema_to_dict
 from understudy.schema.declaration import LOST, declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
-from understudy.synthesizers.base import NOTES
+from understudy.synthesizers.base import DROPPED, NOTES
 from understudy.synthesizers.options import written
 from understudy.synthesizers.wishes import Wish, check_wishes, coarser, wishes, workload_of
 from understudy.tables import Source, Table
-from understudy.workflow.opening import one_of, open_source, refuse_tiny, schema_for, without_notes
+from understudy.workflow.opening import left_out, one_of, open_source, refuse_tiny, schema_for, without_notes
 from understudy.workflow.prior import consult, declared, refuse_unlike
 
 THRESHOLD_SHARE = Fraction(1, 10)
@@ -115,6 +115,8 @@ def synthesize(
     if prior is not None:
         refuse_unlike(prior, described, source)
     source.check([*described, *([described.unit.id] if described.unit.id is not None else [])])
+    if gone := left_out(source, described, given=schema is not None):
+        progress(f"{DROPPED}: {gone}", 0.0)  # for who makes the release; it is not in it
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
         if resume is None:
             run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)
