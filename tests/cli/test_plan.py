@@ -53,7 +53,11 @@ def test_expected_errors_need_a_number_of_rows(shell: Shell, schema: Path) -> No
         m["expected_distance"] is None for m in shell("plan", schema, "--epsilon", 1, "--json").json["marginals"]
     )
     told = shell("plan", schema, "--epsilon", 1, "--rows", 1500, "--json").json
-    assert all(0 < m["expected_distance"] <= 1 for m in told["marginals"])  # noise may well hide a table
+    found = {tuple(m["columns"]): m["expected_distance"] for m in told["marginals"]}
+    assert all(found[name,] is not None for name in ("age", "smoker"))
+    assert all(distance is None or 0 < distance <= 1 for distance in found.values())  # noise may well hide a table
+    # Of what is asked for by differences alone, and not of all its parts, counts have no noise to be told.
+    assert [m["deviation"] is None for m in told["marginals"]] == [distance is None for distance in found.values()]
 
 
 def test_warnings_are_said(shell: Shell, schema: Path) -> None:
