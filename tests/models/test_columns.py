@@ -85,3 +85,9 @@ def test_how_likely_answers_are_is_the_integral(answer, mean):
 
 def test_nothing_is_nothing():
     assert told([]) == []
+
+
+def test_a_table_declared_empty_has_empty_columns():
+    with np.errstate(all="raise"):
+        (found,) = told([(Term(("a",), (Identity(3),), np.array([4.0, -2.0, 1.0]), 9.0), np.zeros(3))])
+    assert found.values.tolist() == [0, 0, 0]

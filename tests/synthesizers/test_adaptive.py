@@ -12,6 +12,7 @@ from models.build import schema_of
 from synthesizers.test_aim import Watched, chained
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
+from understudy.schema import Categorical, Schema
 from understudy.synthesizers import Workload, silent
 from understudy.synthesizers.adaptive import Adaptive
 
@@ -107,3 +108,21 @@ def test_hardly_any_rows(rows, open_curator):
 def test_options_that_cannot_work_are_refused(options):
     with pytest.raises(Refused, match="Nothing was spent"):
         Adaptive(**options)
+
+
+def test_wishes_add_up(open_curator, monkeypatch):
+    """One wish more never weighs less: not that for a pair beside triples, nor of marginals that are one without a constant column."""
+    schema, rows = chained(columns=3)
+    schema = Schema(columns=(*schema.columns, Categorical(name="k", values=("one",), nullable=False)))
+    rows = rows | {"k": ["one"] * len(rows["a"])}
+    asked = {("a", "b", "c"): 1.0, ("a", "b"): 5.0, ("a", "b", "k"): 2.0}
+    seen = []
+
+    def stop(*given):
+        seen.append(given[3])
+        raise Refused("seen")
+
+    monkeypatch.setattr("understudy.synthesizers.adaptive.Run", stop)
+    with pytest.raises(Refused, match="seen"):
+        run(open_curator, Adaptive(), (schema, rows), workload=Workload(tuple(asked), tuple(asked.values())))
+    assert seen == [{("a", "b", "c"): 1.0, ("a", "b"): 8.0, ("a", "c"): 1.0, ("b", "c"): 1.0}]

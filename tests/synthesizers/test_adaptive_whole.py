@@ -131,3 +131,15 @@ def test_triples_of_few_values_are_asked_by_residuals_where_that_saves(neighbour
     assert any(set("abc") <= set(m.clique) for m in found)
     assert any(all(isinstance(x, Centring) for x in m.maps) for m in found if len(m.clique) == 3) is residuals
     assert 0 <= curator.left < Fraction(1, 500)
+
+
+def test_beyond_the_whole_budget_a_bit_more_gains_what_it_takes_off_the_error():
+    """Residuals of columns with two values are heard several times as well as their part says; the slope is told by small steps."""
+    schema = Schema(columns=tuple(Integer(name=n, min=0, max=1, nullable=False) for n in "abc"))
+    prospects, weights = tables(schema, noise=5.0)
+    asks = [Ask(r, tuple(Centring(2) for _ in r)) for r in prospects.curves]
+    balance, parts, bit = _Balance.of(asks, prospects, weights, {}), np.full(len(asks), 0.9), 1e-5
+    reached = np.bincount(balance.taker, balance.worth * parts[balance.giver])
+    assert np.all(reached > 1.1)
+    more, less = (balance._left(parts * (1 + way))[0] for way in (bit, -bit))
+    assert balance._left(parts)[1] == pytest.approx((less - more) / (2 * bit * reached), rel=1e-5)

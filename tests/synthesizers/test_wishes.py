@@ -54,6 +54,8 @@ def test_what_is_typed_is_what_is_written_down(text: str) -> None:
         "pairs*0",
         "pairs*-1",
         "pairs*x",
+        "pairs*0.0000000001",
+        "pairs*" + 400 * "9",
     ],
 )
 def test_what_is_no_wish_is_refused(text: str) -> None:

@@ -24,7 +24,7 @@ from understudy.measurements import Clique
 from understudy.models.entropy import Oracle
 from understudy.models.interactions import around, strengths
 from understudy.models.stepwise import Way, stepwise
-from understudy.models.terms import Array, Question, Term
+from understudy.models.terms import NEAR, Array, Question, Term
 
 LESS, MORE = (0.5, 0.25), (4.0, 16.0)
 """The parts of their strengths that are tried, one after the other as long as each is better than the best so far."""
@@ -58,7 +58,9 @@ def best_way(
     best = Way()
     joint = [t for t in terms if len(t.clique) > 1]
     unsure = len(joint) > 1 and doubt(joint, columns, total) >= DOUBT
-    larger = any(len(t.clique) > 2 for t in joint) and cells * len(terms) <= WORK
+    # An answer without noise of its own has no two halves.
+    noisy = all(t.variance > NEAR for t in joint)
+    larger = noisy and any(len(t.clique) > 2 for t in joint) and cells * len(terms) <= WORK
     if not unsure and not larger:
         return best
     shown, hidden = split(terms)

@@ -81,9 +81,9 @@ class _Look:
         self.deviation = math.sqrt(term.variance)
         self.answers = term.values[self.possible] / self.deviation
         self.total = float(even.sum()) / self.deviation
-        self.mean = self.total / max(self.answers.size, 1)
+        self.mean = max(self.total / max(self.answers.size, 1), LEAST)
         near = self.answers < FAR
-        mass = np.diff(gammainc(SHAPES[:, None], SHAPES[:, None] * EDGES / max(self.mean, LEAST)), axis=1)
+        mass = np.diff(gammainc(SHAPES[:, None], SHAPES[:, None] * EDGES / self.mean), axis=1)
         likely, _ = _near(self.answers[near], mass)
         self.mass = mass
         far = self.answers[~near, None]

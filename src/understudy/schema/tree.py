@@ -94,6 +94,7 @@ def _check_events(text: str, source: Source) -> None:
     """Refuse nesting, aliases and numbers of nodes that only a hostile file has, before building anything."""
     depth = aliases = 0
     for nodes, event in enumerate(yaml.parse(text, Loader=_Loader)):
+        assert event.start_mark is not None, "a parser knows where it is"
         line = event.start_mark.line + 1
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1

@@ -128,9 +128,10 @@ class Adaptive(Synthesizer):
         schema, power = curator.schema, noise_power(curator.currency)
         sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}
         place = {name: i for i, name in enumerate(sizes)}
-        asked = {
-            _ordered(clique, place): weight for clique, weight in zip(workload.cliques, workload.weights, strict=True)
-        }
+        asked: dict[Clique, float] = {}
+        for clique, weight in zip(workload.cliques, workload.weights, strict=True):
+            varying = _ordered(clique, place)  # several may be one without the columns of a single value
+            asked[varying] = asked.get(varying, 0.0) + weight
         weights = pair_weights(asked, list(sizes))
         levels = coarse_maps(schema, list(weights))
         pairs = [pair for pair in weights if self.holds(math.prod(sizes[n] for n in pair), levels.get(pair))]

@@ -30,6 +30,8 @@ ORDERS = {"columns": 1, "pairs": 2, "triples": 3}
 FORMS = "triples, pairs, columns, label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,… or ranges=COLUMN,…"
 BRANCH = 8
 """Cells or bins that one coarser bin holds."""
+LIGHT = 1e-9
+"""The least weight of a wish; its inverse is the largest. Beyond, a part of the budget is next to nothing or all of it."""
 
 _WISH = re.compile(r"\s*(?P<what>\w+)\s*(?:=(?P<columns>.*?))?(?:\*\s*(?P<weight>[0-9.]+)\s*)?", re.DOTALL)
 
@@ -70,9 +72,11 @@ def wish(text: str) -> Wish:
         weight = _weight(form["weight"])
         named = {"label": len(columns) == 1, "group": bool(columns), "ranges": bool(columns)}
         named |= {of: len(columns) == 1 or form["columns"] is None for of in ("pairs", "triples")}
-        if weight > 0 and (named.get(what) or (what == "columns" and form["columns"] is None)):
+        if LIGHT <= weight <= 1 / LIGHT and (named.get(what) or (what == "columns" and form["columns"] is None)):
             return Wish(what=what, columns=columns, weight=weight)
-    raise Refused(f"A workload is {FORMS}, each with *WEIGHT behind it or not. Nothing was spent")
+    raise Refused(
+        f"A workload is {FORMS}, each with *WEIGHT behind it, from one in a billion to a billion, or not. Nothing was spent"
+    )
 
 
 def wishes(given: str | Iterable[str]) -> tuple[Wish, ...]:
