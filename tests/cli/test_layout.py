@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from understudy.cli.layout import aligned, bar, report_json
+from understudy.cli.layout import bar, report_json
+from understudy.wording import aligned
 
 
 def test_nothing_to_align() -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import aligned, report, report_json
+from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_input, check_outputs
+from understudy.wording import aligned
 
 if TYPE_CHECKING:
     from understudy.risk.attacks.finding import Finding

@@ -11,8 +11,9 @@ import click
 from understudy.cli import options, settings
 from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_input
-from understudy.cli.screen import Screen, amount
+from understudy.cli.screen import Screen
 from understudy.cli.stop import FAILED
+from understudy.wording import amount
 
 if TYPE_CHECKING:
     from understudy.workflow.audit import Audit

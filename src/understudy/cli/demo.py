@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import aligned, bar, report_json
-from understudy.cli.screen import Screen, amount, percent
+from understudy.cli.layout import bar, report_json
+from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
+from understudy.wording import aligned, amount, percent
 
 if TYPE_CHECKING:
     from understudy.schema import Schema

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import aligned, report_json
+from understudy.cli.layout import report_json
 from understudy.cli.paths import check_input, check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
 from understudy.errors import Refused
+from understudy.wording import aligned
 
 if TYPE_CHECKING:
     from understudy.schema import Column, Schema

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import aligned, report, report_json
+from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
+from understudy.wording import aligned
 
 if TYPE_CHECKING:
     from understudy.reports.report import Report

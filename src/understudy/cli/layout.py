@@ -9,9 +9,6 @@ from pathlib import Path
 
 import click
 
-from understudy.wording import aligned as aligned
-from understudy.wording import listed as listed
-
 
 def bar(share: float, width: int = 24) -> str:
     """A bar that is full at 1.

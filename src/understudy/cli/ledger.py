@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import aligned, report, report_json
+from understudy.cli.layout import report, report_json
 from understudy.errors import Refused
+from understudy.wording import aligned
 
 if TYPE_CHECKING:
     from understudy.accounting.chain import Entry

@@ -9,8 +9,9 @@ import click
 from understudy.cli import options
 from understudy.cli.layout import report_json
 from understudy.cli.paths import check_outputs
-from understudy.cli.screen import Screen, amount
+from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
+from understudy.wording import amount
 
 
 @click.command(short_help="More rows from a release, at no cost.")

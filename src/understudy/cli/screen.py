@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from understudy.cli.stop import heed
-from understudy.wording import amount as amount
-from understudy.wording import percent as percent
+from understudy.wording import percent
 
 if TYPE_CHECKING:
     from rich.console import Console

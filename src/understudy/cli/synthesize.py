@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options, settings
-from understudy.cli.layout import listed, report_json
+from understudy.cli.layout import report_json
 from understudy.cli.ledger import UNANSWERED, account_facts, another, check_named, spent, unanswered
 from understudy.cli.paths import check_cases, check_input, check_outputs
-from understudy.cli.screen import Screen, amount, percent
+from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
 from understudy.errors import UnderstudyError
+from understudy.wording import amount, listed, percent
 
 if TYPE_CHECKING:
     from understudy.accounting.chain import Entry

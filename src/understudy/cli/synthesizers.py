@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import aligned, listed, report, report_json
+from understudy.cli.layout import report, report_json
+from understudy.wording import aligned, listed
 
 if TYPE_CHECKING:
     from understudy.synthesizers import Synthesizer

@@ -154,9 +154,9 @@ class _Balance:
         gain = self.gains[rows, low + 1] * (1 - over) + self.gains[rows, np.minimum(low + 2, PARTS.size - 1)] * over
         steep = self.prices[rows, low] * (1 - over) + self.prices[rows, np.minimum(low + 1, PARTS.size - 2)] * over
         # Differences may tell more than the whole budget would of a plain marginal: noise alone is left there.
-        over_all = np.maximum(reached, 1.0)
-        left = np.maximum(self.far - gain, 1e-12) / np.sqrt(over_all)
-        return left, np.where(reached > 1, left / (2 * over_all), np.exp(steep))
+        heard = np.maximum(reached, 1.0)
+        left = np.maximum(self.far - gain, 1e-12) / np.sqrt(heard)
+        return left, np.where(reached > 1, left / (2 * heard), np.exp(steep))
 
 
 def _worth(ask: Ask, tau: Clique) -> float:
