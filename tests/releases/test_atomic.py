@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 
 import pytest
@@ -73,3 +74,16 @@ def test_two_writers_do_not_meet(tmp_path):
         two.write_text("two")
     assert (tmp_path / "a").read_text() == "one"
     assert names(tmp_path) == ["a"]
+
+
+def test_an_interrupt_in_the_instant_a_room_is_made_leaves_none(tmp_path, monkeypatch):
+    make = os.mkdir
+
+    def made_and_interrupted(*words, **named):
+        make(*words, **named)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "mkdir", made_and_interrupted)
+    with pytest.raises(KeyboardInterrupt), whole(tmp_path / "a.txt"):
+        pass
+    assert names(tmp_path) == []

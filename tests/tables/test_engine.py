@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -160,3 +161,18 @@ def test_canaries_in_a_file_that_breaks_are_not_quoted(tmp_path):
 def test_planning_leaves_out_the_step_that_takes_seconds_over_a_rule():
     """Counting the rows that break a rule on two columns of text took six seconds to plan, for five rows."""
     assert Engine().run("SELECT current_setting('disabled_optimizers')", doing="testing") == [(SLOW,)]
+
+
+def test_an_interrupt_while_it_opens_leaves_no_directory(tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o700]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(duckdb, "connect", interrupted)
+    try:
+        Engine()
+    except KeyboardInterrupt as error:
+        error.__traceback__ = None  # whoever answers an interrupt lets go of where it was
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []

@@ -107,7 +107,7 @@ def _demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     with screen.progress():
         release = synthesize(survey, schema, epsilon=epsilon, ledger=book, dataset="survey", progress=screen.step)
         release.save(release_file)
-        written = release.write(output)
+        written = release.write(output, progress=screen.step)
     show(screen, release, book=book, output=output, release=release_file, rows=written)
 
     found = compare(survey, output, release.schema, ledger=book)

@@ -143,7 +143,7 @@ def synthesize(
             screen.step("writing", 0.0)
             if release is not None:
                 made.save(release)
-            written = made.write(output, rows, seed=seed)
+            written = made.write(output, rows, seed=seed, progress=screen.step)
     except BaseException as error:
         if interrupted(error):
             raise Stopped(f"interrupted. {_left(book, run)} {output} was not written.") from None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,12 +14,16 @@ from understudy.errors import ReleaseError
 
 @contextmanager
 def room_beside(target: Path) -> Iterator[Path]:
-    """A private directory beside a file, to build it in. It is gone afterwards, whatever happens, an interrupt included."""
+    """A private directory beside a file, to build it in. It is gone afterwards, whatever happens, an interrupt included.
+
+    It is named before it is made, so that an interrupt in the instant of its birth leaves none behind.
+    """
+    room = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.partial"
     try:
-        room = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".partial", dir=target.parent))
-    except OSError as error:
-        raise ReleaseError(f"{target}: {error.strerror or 'cannot be written'}. Nothing was written.") from None
-    try:
+        try:
+            room.mkdir(mode=0o700)
+        except OSError as error:
+            raise ReleaseError(f"{target}: {error.strerror or 'cannot be written'}. Nothing was written.") from None
         yield room
     finally:
         shutil.rmtree(room, ignore_errors=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
+import secrets
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ def parse_schema(text: str, source: str = "schema") -> Schema:
 def load_schema(path: str | os.PathLike[str]) -> Schema:
     """Read a schema file.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = Path(folder, "people.yaml")
     ...     _ = page.write_text("columns: {age: {type: integer, min: 0, max: 90}}")
@@ -60,29 +61,30 @@ def save_schema(schema: Schema, path: str | os.PathLike[str]) -> None:
     """Write a schema file, whole or not at all.
 
     >>> schema = parse_schema("columns: {smoker: boolean}")
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_schema(schema, Path(folder, "people.yaml"))
     ...     load_schema(Path(folder, "people.yaml")) == schema
     True
     """
-    target = Path(path)
-    temporary = None
+    write_whole(dump_schema(schema), Path(path))
+
+
+def write_whole(text: str, path: Path) -> None:
+    """Write a text file, whole or not at all. The draft is named before it is made, so that an interrupt leaves none behind."""
+    draft = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as file:
-            temporary = Path(file.name)
-            file.write(dump_schema(schema))
+        with draft.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(target)
+        draft.chmod(0o644)
+        draft.replace(path)
     except OSError as error:
-        raise SchemaError(f"{target}: cannot be written ({error.strerror}). Nothing was changed") from None
+        raise SchemaError(f"{path}: cannot be written ({error.strerror}). Nothing was changed") from None
     finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+        with contextlib.suppress(OSError):
+            draft.unlink()
 
 
 def schema_from_dict(plain: object) -> Schema:

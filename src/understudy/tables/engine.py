@@ -7,6 +7,7 @@ one-line TableError that says what was being done and nothing about the rows.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 import weakref
@@ -41,7 +42,10 @@ class Engine:
     """A private connection and its private directory, both gone when nobody holds it any more."""
 
     def __init__(self) -> None:
-        self.directory = Path(tempfile.mkdtemp(prefix="understudy-"))  # only its owner may look inside
+        # Named, and promised to be removed, before it is made: an interrupt in the instant of its birth leaves none behind.
+        self.directory = Path(tempfile.gettempdir(), f"understudy-{secrets.token_hex(8)}")
+        self._close = weakref.finalize(self, _dispose, connections := [], self.directory)
+        self.directory.mkdir(mode=0o700)  # only its owner may look inside
         self._connection = duckdb.connect(
             ":memory:",
             config={
@@ -54,9 +58,9 @@ class Engine:
                 "preserve_insertion_order": "false",
             },
         )
+        connections.append(self._connection)
         self._types = 0
         self._streams: dict[str, object] = {}
-        self._close = weakref.finalize(self, _dispose, self._connection, self.directory)
         for setting in ("TimeZone = 'UTC'", "python_enable_replacements = false"):
             self.run(f"SET {setting}", doing="opening the table")
         for setting in ("pandas_analyze_sample = 0", "enable_progress_bar = false"):
@@ -149,8 +153,9 @@ class Engine:
         return name
 
 
-def _dispose(connection: duckdb.DuckDBPyConnection, directory: Path) -> None:
-    connection.close()
+def _dispose(connections: list[duckdb.DuckDBPyConnection], directory: Path) -> None:
+    for connection in connections:
+        connection.close()
     shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import SchemaError
+from understudy.schema.file import write_whole
 from understudy.schema.formats import csvw, dpsynth, frictionless, nist, sdv, smartnoise
-from understudy.schema.formats.document import dump, plain_tree, read_tree, write_whole
+from understudy.schema.formats.document import dump, plain_tree, read_tree
 from understudy.schema.formats.draft import Draft
 from understudy.schema.page import dump_schema
 from understudy.schema.reading import read_schema

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
@@ -75,24 +73,3 @@ def dump(document: Mapping[str, Any], *, as_yaml: bool) -> str:
         text: str = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=120)
         return text
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def write_whole(text: str, path: Path) -> None:
-    """Write a file, whole or not at all."""
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=f".{path.name[:40]}.", delete=False
-        ) as file:
-            temporary = Path(file.name)
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except OSError as error:
-        raise SchemaError(f"{path}: cannot be written ({error.strerror}). Nothing was changed") from None
-    finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
