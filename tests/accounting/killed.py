@@ -87,4 +87,5 @@ def main(folder, kills, honest, sign):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     main(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "honest", signal.Signals[sys.argv[4]])

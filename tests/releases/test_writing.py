@@ -252,6 +252,8 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("old")
     program = textwrap.dedent(f"""
+        import signal
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
         import numpy as np
         from understudy.releases import write_rows
         from understudy.schema import Integer, Schema
