@@ -4,7 +4,8 @@ The strength of a marginal (models/interactions.py) is told from that marginal a
 much the same follows their noise further: where all columns of a table depend on each other, half or a quarter of the strength serves it
 better, and elsewhere it does harm. Triples may need more than their strength: where most cells are empty, as in a questionnaire that skips
 what does not apply, what they add is in a few cells, which expect the least and are drawn back the most. And pairs that noise hides are
-better taken all at once than after a forest of some that look strong by chance (models/stepwise.py). Which it is, the answers tell.
+better taken all at once than after a forest of some that look strong by chance (models/stepwise.py): where it hides most of what they
+differ by they are, and elsewhere the answers tell, as they tell the rest.
 
 Let y be a noisy answer with variance v, and z noise of the same variance, drawn here. Then y + z and y − z have the variance 2v each and
 nothing in common but the truth (Leiner, Duan, Wasserman, Ramdas, "Data fission", 2023). A model fitted to the one is judged by the other,
@@ -32,8 +33,8 @@ LESS, MORE = (0.5, 0.25), (4.0, 16.0)
 WORK = 2e7
 """Cells of a tree times terms, up to which larger strengths are tried."""
 
-DOUBT = 0.05
-"""The share of what marginals differ by that noise must hide for it to matter."""
+DOUBT, MOSTLY = 0.05, 0.55
+"""The share of what marginals differ by that noise must hide for it to matter; and that beyond which the strongest cannot be told."""
 
 CHANCE = 1.5
 """Deviations, were neither better, by which another way must be."""
@@ -55,9 +56,9 @@ def best_way(
     cells: int,
 ) -> Way:
     """The way in which a fit of these terms together serves it best; the `cells` of its tree say what a fit more would cost."""
-    best = Way()
     joint = [t for t in terms if len(t.clique) > 1]
-    unsure = len(joint) > 1 and doubt(joint, columns, total) >= DOUBT
+    doubtful = doubt(joint, columns, total) if len(joint) > 1 else 0.0
+    best, unsure = Way(forest=doubtful < MOSTLY), doubtful >= DOUBT
     # An answer without noise of its own has no two halves.
     noisy = all(t.variance > NEAR for t in joint)
     larger = noisy and any(len(t.clique) > 2 for t in joint) and cells * len(terms) <= WORK
@@ -87,7 +88,7 @@ def best_way(
     if unsure:
         if best.trust <= 1:
             all(better(replace(best, trust=trust)) for trust in LESS)
-        if better(replace(best, forest=False)) and best.trust == 1:
+        if best.forest and better(replace(best, forest=False)) and best.trust == 1:
             better(replace(best, trust=LESS[0]))
     return best
 
