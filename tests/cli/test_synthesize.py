@@ -538,3 +538,10 @@ def test_the_default_works_in_every_currency(
     assert done.code == 0, done.err
     assert done.json["synthesizer"] == "adaptive"
     assert abs(len(rows_of(tmp_path / "out.csv")) - 1_500) < 200
+
+
+def test_more_rows_than_any_disk_holds_cost_nothing(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:
+    done = shell("synthesize", people, "--schema", schema, "--epsilon", 1, "-o", "out.csv", "--rows", 10**20)
+    assert done.code == 1
+    assert done.err == "understudy: At most 1,000,000,000,000 rows are sampled at once. Nothing was sampled.\n"
+    assert not list(tmp_path.glob("*.ledger"))

@@ -77,6 +77,12 @@ def test_a_number_of_rows_is_a_whole_number(rows):
         release().sample(rows)
 
 
+def test_more_rows_than_any_disk_holds_are_refused(tmp_path):
+    with pytest.raises(Refused, match=r"At most 1,000,000,000,000 rows .* Nothing was sampled"):
+        release().write(tmp_path / "a.csv", 10**20)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("seed", [-1, 1.5, "3", True])
 def test_a_seed_is_a_whole_number(seed):
     with pytest.raises(Refused, match="seed"):

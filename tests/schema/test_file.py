@@ -228,6 +228,7 @@ MISTAKES = [
     ("unit: {id: key}\ncolumns: {a: text}", 1, 'the id column "key" is not in the schema'),
     ("columns: {a: text}\nunit:\n  id: a", 2, 'the id column "a" must have type identifier'),
     ("unit:\n  max_rows: 0\ncolumns: {a: text}", 2, "max_rows must be at least 1"),
+    ("unit:\n  max_rows: 1000000000000\ncolumns: {a: text}", 2, "and at most 1,000,000: noise grows with it"),
     ("unit: {who: a}\ncolumns: {a: text}", 1, "`who` is not a key"),
     ("columns: {a: text}\nrows: -3", 2, "fewer than 0 rows"),
     ("columns: {a: boolean}\nimpossible: a = true", 2, "`impossible` must be a list of conditions"),

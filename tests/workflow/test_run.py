@@ -85,7 +85,9 @@ def test_a_run_is_not_resumed_under_another_schema(parquet: Path, tmp_path: Path
     ledger = tmp_path / "people.ledger"
     young, old = (us.Schema(columns=(us.Integer(name="a", min=low, max=low + 9),)) for low in (0, 40))
     first = us.synthesize(parquet, young, epsilon=1, ledger=ledger)
-    with pytest.raises(us.errors.LedgerError, match="another question"):
+    with pytest.raises(
+        us.errors.LedgerError, match=r"another question.*take the run up as it was begun, with the same schema"
+    ):
         us.synthesize(parquet, old, epsilon=1, ledger=ledger, resume=first.statement.run)
 
 

@@ -68,7 +68,8 @@ class Run:
             )
         if request != digest:
             raise LedgerError(
-                f"Step {step} of run {self.id} was another question when it was answered: start a new run. Nothing was returned or spent."
+                f"Step {step} of run {self.id} was another question when it was answered: take the run up as it was begun, with the"
+                " same schema, workload, synthesizer and options, or start a new one. Nothing was returned or spent."
             )
         return bytes(payload)
 

@@ -20,6 +20,7 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
     The bound holds 95 times in 100 for any one marginal. It is computed from the release alone and spends nothing.
     """
     from understudy.releases.file import load
+    from understudy.releases.recoding import recoded
 
     found = load(release).card
     if cliques:
@@ -36,4 +37,4 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         report_json(found.to_dict())
         return
-    report([found.sentence(), "", *found.lines()])
+    report([found.sentence(), *recoded(found.release), "", *found.lines()])

@@ -107,10 +107,12 @@ def synthesize(
         check_input(public)
     check_named(ledger)
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
+    from understudy.releases.release import check_rows
     from understudy.schema import load_schema
     from understudy.workflow.opening import open_source
     from understudy.workflow.run import synthesize as make_release
 
+    check_rows(rows)
     source = open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline)
     book = ledger if ledger is not None else source.ledger_path
     run = resume or secrets.token_hex(8)
@@ -169,6 +171,8 @@ def check_budget(epsilon: str, delta: str | None) -> None:
 
 def facts(made: Release, *, book: Path, output: Path, release: Path | None, rows: int) -> dict[str, object]:
     """What a run did, for a program."""
+    from understudy.releases.recoding import rare
+
     promise = made.guarantee
     return {
         "output": output,
@@ -250,6 +254,7 @@ def warnings(made: Release) -> tuple[str, ...]:
     from understudy.accounting.advice import advice
     from understudy.accounting.budget import Budget
     from understudy.releases.pile import few, lines
+    from understudy.releases.recoding import lost
 
     promise = made.guarantee
     if not promise.epsilon:
@@ -262,20 +267,13 @@ def warnings(made: Release) -> tuple[str, ...]:
             *told,
             "The noisy number of rows is not positive, so there are no synthetic rows. Use --rows, more rows or a larger ε.",
         )
-    if gone := _lost(made):
+    if gone := lost(made):
         told = (
             *told,
             f"No bounds stood out of the noise in {few(gone)}: what was in these columns is lost. Declare their `min` and `max` in"
             " a schema, or use a larger ε.",
         )
     return (*told, *lines(made.card.piles))
-
-
-def _lost(made: Release) -> list[str]:
-    """The columns whose bounds were to be learned and could not be."""
-    from understudy.schema.declaration import LOST
-
-    return [name for name in made.schema if made.schema[name].note == LOST]
 
 
 def _learned(made: Release) -> str:
@@ -294,7 +292,7 @@ def _learned(made: Release) -> str:
 
 def _summary(made: Release) -> list[str]:
     """The promise's small print, as few lines as it takes."""
-    from understudy.releases.pile import few
+    from understudy.releases.recoding import recoded
 
     promise = made.guarantee
     lines = []
@@ -304,25 +302,7 @@ def _summary(made: Release) -> list[str]:
         lines.append(f"Learned from the rows and paid for: {'; '.join(_shortened(line) for line in promise.learned)}.")
     if promise.invariants:
         lines.append(f"Not protected, because it holds exactly: {'; '.join(promise.invariants)}.")
-    gone = _lost(made)
-    clipped = [name for name in made.schema if "bounds" in made.schema[name].learned and name not in gone]
-    if clipped:
-        lines.append(f"Clipped to the bounds that were learned: {few(clipped)}.")
-    folded = [f"{name} (about {amount(rows, 'row')})" for name, rows in rare(made).items()]
-    if folded:
-        lines.append(f'Too rare to be shown, so "other" or what the schema makes of it: {few(folded)}.')
-    return lines
-
-
-def rare(made: Release) -> dict[str, int]:
-    """How many rows of each column with learned values are of none that is shown, by the release's own counts."""
-    found = {}
-    for name in made.schema if made.model is not None else ():
-        place = made.schema.codecs[name].other
-        if place is not None and "values" in made.schema[name].learned:
-            assert made.model is not None
-            found[name] = round(float(made.model.marginal((name,))[place]))
-    return {name: rows for name, rows in found.items() if rows > 0}
+    return [*lines, *recoded(made)]
 
 
 def _shortened(line: str) -> str:

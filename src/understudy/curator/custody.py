@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import besides, choice, discovery, marginals, quantiles, query, stability, sums
-from understudy.curator.room import Room
+from understudy.curator.room import Room, Rows
 from understudy.curator.sums import Mean, Sum
 from understudy.errors import BudgetExceeded, Refused
 from understudy.measurements import AxisMap, Clique, Distance, Identity, Measurement, Measurements
@@ -56,10 +56,8 @@ class Custody:
 
     @property
     def rows(self) -> int | None:
-        """The number of rows where all neighbours agree on it: under replace, one row to the unit, none left out. Else it is private."""
-        whole = self._schema.unit.id is None and self._schema.broken is not Broken.DROP
-        agreed = self._room.neighbours is Neighbours.REPLACE and whole
-        return self._room.table.rows() if agreed else None
+        """The number of rows where all neighbours agree on it. Else it is private."""
+        return agreed_rows(self._room.table, self._schema, self._room.neighbours)
 
     @property
     def left(self) -> Fraction:
@@ -222,3 +220,9 @@ class Custody:
         if not isinstance(found, Lattice):
             raise Refused(f"{column}: only numbers, dates and times have sums and quantiles. Nothing was spent")
         return found
+
+
+def agreed_rows(table: Rows, schema: Schema, neighbours: Neighbours) -> int | None:
+    """The number of rows where all neighbours have as many: under replace, one row to the unit, none left out."""
+    whole = schema.unit.id is None and schema.broken is not Broken.DROP
+    return table.rows() if neighbours is Neighbours.REPLACE and whole else None

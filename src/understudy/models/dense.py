@@ -131,5 +131,7 @@ class DenseModel:
             table[bare] = fallback[bare]
             bare = table.sum(axis=1) <= 0
         if np.any(bare):
-            raise Refused("The given codes contradict each other: the schema declares that combination impossible")
+            raise Refused(
+                f"{', '.join(known)}: the schema declares that no row has these values together. Nothing was sampled"
+            )
         return table

@@ -205,7 +205,9 @@ class TreeModel:
             again = {name: np.asarray(column)[lost] for name, column in given.items()}
             second, beyond = complete_tree(self._doubting, again, int(lost.sum()), rng, self._types)
             if np.any(beyond):
-                raise Refused("The given codes contradict each other: the schema declares that combination impossible")
+                raise Refused(
+                    f"{', '.join(given)}: the schema declares that no row has these values together. Nothing was sampled"
+                )
             for name, column in second.items():
                 codes[name][lost] = column
         return fill(self.schema, dict(codes) | dict(given), rows, rng, fixed=set(given))

@@ -29,6 +29,7 @@ from understudy.models.interactions import MEAN
 from understudy.models.model import Rounded
 from understudy.models.residuals import Residuals
 from understudy.releases.pile import Pile, piles
+from understudy.releases.recoding import recoded
 
 if TYPE_CHECKING:
     from understudy.releases.release import Release
@@ -262,12 +263,13 @@ class Card:
         return {"confidence": 0.95, "rows": self.rows, "entries": [e.to_dict() for e in self]}
 
     def __repr__(self) -> str:
-        return "\n".join([self.sentence(), *self.lines()])
+        return "\n".join([self.sentence(), *recoded(self.release), *self.lines()])
 
     def _repr_html_(self) -> str:
         lines = list(self._cells())
         shown = sum(len(e.clique) == 1 for e in self) + SHOWN
-        html = f"<p>{escape(self.sentence())}</p>{_table(lines[:shown])}"
+        said = "".join(f"<p>{escape(line)}</p>" for line in (self.sentence(), *recoded(self.release)))
+        html = f"{said}{_table(lines[:shown])}"
         if len(lines) > shown:
             html += f"<details><summary>{len(lines) - shown} more pairs</summary>{_table(lines[shown:])}</details>"
         return html

@@ -30,6 +30,7 @@ from understudy.releases.card import Card
 from understudy.releases.frames import KINDS, default_kind, to_frame
 from understudy.releases.guarantee import Guarantee, Promise
 from understudy.releases.pile import lines
+from understudy.releases.recoding import recoded
 from understudy.releases.statement import Statement
 from understudy.releases.tables import as_frame, cells_in, tidy_tables
 from understudy.releases.writing import write_parts, write_rows
@@ -45,6 +46,9 @@ Option = str | int | float | bool | None
 
 BATCH = 1 << 22
 """Rows sampled at a time, so that memory does not grow with how many are asked for."""
+
+MOST_ROWS = 10**12
+"""Rows that are sampled at most: more fill any disk."""
 
 _CELLS = 10_000_000
 
@@ -199,8 +203,7 @@ class Release:
     ) -> tuple[Iterator[Codes], dict[str, int] | None, int]:
         """Rows of codes in batches, the lattice points that given columns stay at (None: nothing is given), and how many rows."""
         most = most or BATCH
-        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0):
-            raise Refused("The number of rows is a whole number from 0 up. Nothing was sampled.")
+        check_rows(rows)
         if self.microdata is not None:
             codes = self._subset(self.microdata, rows, given, rng)
             count = len(next(iter(codes.values())))
@@ -296,7 +299,7 @@ class Release:
                 ("rows", f"{self.rows:,} by default" + (", the noisy estimate" if self.model is not None else ""))
             )
         facts.append(("account", self.statement.lines()[0]))
-        facts.extend(("note", note) for note in (*self.notes, *lines(self.card.piles)))
+        facts.extend(("note", note) for note in (*self.notes, *recoded(self), *lines(self.card.piles)))
         return facts
 
     def __repr__(self) -> str:
@@ -307,9 +310,19 @@ class Release:
         return f"<table><caption>Understudy release</caption>{rows}</table>"
 
 
-def _sizes(rows: int, most: int) -> list[int]:
+def check_rows(rows: int | None) -> None:
+    """Refuse what is no number of rows, or one that no disk holds."""
+    if rows is None:
+        return
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0:
+        raise Refused("The number of rows is a whole number from 0 up. Nothing was sampled.")
+    if rows > MOST_ROWS:
+        raise Refused(f"At most {MOST_ROWS:,} rows are sampled at once. Nothing was sampled.")
+
+
+def _sizes(rows: int, most: int) -> Iterator[int]:
     """A number of rows in batches; each is sampled by rounding on its own."""
-    return [min(most, rows - start) for start in range(0, max(rows, 1), most)]
+    return (min(most, rows - start) for start in range(0, max(rows, 1), most))
 
 
 def _slices(codes: Codes, rows: int, most: int) -> Iterator[Codes]:

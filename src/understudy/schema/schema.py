@@ -18,6 +18,9 @@ from understudy.schema.rule import Broken, Rule, parts
 from understudy.schema.scale import check
 from understudy.schema.truth import surely
 
+MOST_ROWS = 1_000_000
+"""The most rows that may be protected together: noise on every count grows with them."""
+
 MASK_CELLS = 1 << 22
 """A rule over more cells than this is kept row by row, without a table of what it forbids."""
 
@@ -40,8 +43,8 @@ class Unit:
     def __post_init__(self) -> None:
         if self.sizes and (len(self.sizes) != self.max_rows or min(self.sizes) < 0 or max(self.sizes) == 0):
             raise SchemaError("unit: sizes must say how many have 1, 2, … max_rows rows, and not be all 0")
-        if self.max_rows < 1:
-            raise SchemaError("unit: max_rows must be at least 1")
+        if not 1 <= self.max_rows <= MOST_ROWS:
+            raise SchemaError(f"unit: max_rows must be at least 1 and at most {MOST_ROWS:,}: noise grows with it")
         if self.id is None and self.max_rows != 1:
             raise SchemaError("unit: max_rows needs an id column. Add `id`, or leave max_rows out")
 

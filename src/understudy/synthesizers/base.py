@@ -34,7 +34,10 @@ A stage may say its round ("measuring round 7"). One that begins as NOTES do is 
 APART, DROPPED = "not modelled together", "left out"
 """How a note begins that says which columns are apart for want of room, and which take no part at all."""
 
-NOTES = (APART, DROPPED)
+MISCOUNTED = "the number of rows is off"
+"""How a note begins that says that a declared number cannot be right."""
+
+NOTES = (APART, DROPPED, MISCOUNTED)
 
 Value = TypeVar("Value")
 """What an option is set to."""

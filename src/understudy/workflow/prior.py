@@ -39,9 +39,10 @@ def refuse_unlike(public: Source, schema: Schema, private: Source) -> None:
     """Refuse, before anything is spent, the private table itself, and one that has none of its columns, or only one of them."""
     if public is private or (public.kind in ("csv", "parquet") and public.ledger_path == private.ledger_path):
         raise Refused(f"{public.title}: the table that is to be protected cannot be the public one. Nothing was spent")
-    if sum(name in public.names for name in schema) < min(2, len(schema)):
+    shared, needed = sum(name in public.names for name in schema), min(2, len(schema))
+    if shared < needed:
         raise TableError(
-            f"{public.title}: has too few of the table's columns to tell anything of it. Nothing was spent"
+            f"{public.title}: has {shared} of the table's columns, and fewer than {needed} tell nothing of it. Nothing was spent"
         )
 
 

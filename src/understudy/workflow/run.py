@@ -31,12 +31,13 @@ from understudy.releases.frames import KINDS
 from understudy.schema import Broken, Schema, load_schema, schema_to_dict
 from understudy.schema.declaration import LOST, declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
-from understudy.synthesizers.base import DROPPED, NOTES
+from understudy.synthesizers.base import DROPPED, MISCOUNTED, NOTES
 from understudy.synthesizers.options import written
 from understudy.synthesizers.wishes import Wish, check_wishes, coarser, wishes, workload_of
 from understudy.tables import Source, Table
 from understudy.workflow.opening import left_out, one_of, open_source, refuse_tiny, schema_for, without_notes
 from understudy.workflow.prior import consult, declared, refuse_unlike
+from understudy.workflow.rowcount import miscounted, refuse_miscounted
 
 THRESHOLD_SHARE = Fraction(1, 10)
 """Part of δ set aside for thresholds, where any are needed."""
@@ -115,6 +116,8 @@ def synthesize(
     if prior is not None:
         refuse_unlike(prior, described, source)
     source.check([*described, *([described.unit.id] if described.unit.id is not None else [])])
+    table = Table(source, described)
+    refuse_miscounted(table, described, relation)
     if gone := left_out(source, described, given=schema is not None):
         progress(f"{DROPPED}: {gone}", 0.0)  # for who makes the release; it is not in it
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
@@ -130,7 +133,7 @@ def synthesize(
                 )
             budget, filter = run.budget, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
         room = Room(
-            table=Table(source, described),
+            table=table,
             till=Till(run, filter, context=_context(described, method, _told(wanted, prior))),
             neighbours=relation,
             currency=filter.currency,
@@ -147,6 +150,8 @@ def synthesize(
             progress(stage, done)
 
         measurements = perform(custody, method, told, wanted=wanted, public=prior)
+        if off := miscounted(custody.schema, measurements):
+            told(f"{MISCOUNTED}: {off}", 1.0)
         run.finish()
         head = book.head
     progress("fitting", 0.0)
