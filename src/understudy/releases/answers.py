@@ -5,10 +5,11 @@
 
 The interval is what everything that was bought about the question's columns has in common (releases/interval.py). The estimate is the one
 of the model that rows are drawn from, so answers agree with the rows and with one another; where least squares over what was measured says
-that the model is wrong, it is that of least squares. An answer says which. Either lies within the interval. A bin that the question cuts in
-two counts by half, and the interval reaches from none of it to all of it. So does the interval of a question that reaches beyond what was
-learned of a column (releases/reach.py). Cells that the schema calls impossible are empty, whatever noise says of them. In a run with pure ε
-noise is Laplace's, whose 95 of 100 reach a little further than those of normal noise. Noise is whole, and so are the ends, in rows.
+that the model is wrong, it is that of least squares. An answer says which. Either lies within the interval. A bin that the question cuts
+counts by the share of it that is meant, as rows of the release lie in it (releases/portion.py), and the interval reaches from none of it to
+all of it. So does the interval of a question that reaches beyond what was learned of a column (releases/reach.py). What the schema calls
+impossible is nobody, whatever noise says. In a run with pure ε noise is Laplace's, whose 95 of
+100 reach a little further than those of normal noise. Noise is whole, and so are the ends, in rows.
 """
 
 from __future__ import annotations
@@ -25,18 +26,15 @@ from understudy.errors import Refused, SchemaError
 from understudy.measurements import Clique
 from understudy.models.confidence import CONFIDENCE
 from understudy.releases.interval import interval, modelled, passed, reckoned
+from understudy.releases.portion import LARGEST, portion
 from understudy.releases.questions import remedy, spelled
 from understudy.releases.reach import reaching
 from understudy.schema import Column, Schema, parse_predicate
 from understudy.schema.predicate import And, Comparison, IfThen, Literal, Name, Not, Or, Predicate
 from understudy.schema.scale import check
-from understudy.schema.truth import possibly, surely
 
 if TYPE_CHECKING:
     from understudy.releases.card import Card
-
-LARGEST = 10_000_000
-"""Cells of the marginal that a question may be about."""
 
 MEASURED, WITHIN, MODELLED = "measured", "from the model, within what was measured", "from the model: not measured"
 NOBODY = "nobody can be meant"
@@ -77,7 +75,7 @@ def answer(card: Card, question: str) -> Answer:
     share = form[1].lower() == "share"
     if form[2] is None:
         clique: Clique = ()
-        sure = possible = least = most = np.ones(())
+        least = most = middle = np.ones(())
     else:
         predicate = _understood(form[2], schema)
         clique = tuple(name for name in schema if name in predicate.columns)
@@ -86,17 +84,16 @@ def answer(card: Card, question: str) -> Answer:
             raise Refused(
                 f"The question spans {cells:,} combinations, more than {LARGEST:,}. Ask about fewer columns at a time"
             )
-        sure = surely(predicate, schema.codecs, clique).astype(np.float64)
-        possible = possibly(predicate, schema.codecs, clique).astype(np.float64)
-        opened, wider = reaching(predicate, {name: schema.codecs[name] for name in clique})
-        least = np.minimum(sure, surely(opened, wider, clique))
-        most = np.maximum(possible, possibly(opened, wider, clique))
-        zeros = schema.zeros(clique)
-        if zeros is not None:
-            sure, possible, least, most = (np.where(zeros, 0.0, w) for w in (sure, possible, least, most))
-        if not most.any():  # nobody can be meant
+        codecs = {name: schema.codecs[name] for name in clique}
+        found = portion(predicate, schema, clique, codecs, card.release.spreads)
+        sure, possible, middle = found.sure, found.possible, found.share
+        opened, wider = reaching(predicate, codecs)
+        if (opened, wider) != (predicate, codecs):
+            further = portion(opened, schema, clique, wider)
+            sure, possible = sure & further.sure, possible | further.possible
+        if not possible.any():  # nobody can be meant
             return Answer(" ".join(question.split()), 0.0, 0.0, 0.0, True, NOBODY)
-    middle = (sure + possible) / 2
+        least, most = sure.astype(np.float64), possible.astype(np.float64)
     rows, release = card.rows, card.release
     low, high = interval(card, clique, least, most, share=share)
     # Noise is whole: where it is small, an end between two numbers is one that it cannot reach and not one that it seldom passes.

@@ -159,7 +159,7 @@ class Release:
         rng = _generator(seed)
         batches, pins, _ = self._batches(rows, given or {}, rng)
         chosen = kind or default_kind(self.frame)
-        return to_frame(self.schema, batches, kind=chosen, rng=rng, pins=pins, spreads=self._spreads)
+        return to_frame(self.schema, batches, kind=chosen, rng=rng, pins=pins, spreads=self.spreads)
 
     def write(
         self,
@@ -181,21 +181,16 @@ class Release:
         batches, pins, count = self._batches(rows, given or {}, rng, partition_rows)
         writer = write_rows if partition_rows is None else write_parts
         told = batches if progress is None else _told(batches, count, progress)
-        writer(self.schema, told, path, rng, pins=pins, spreads=self._spreads)
+        writer(self.schema, told, path, rng, pins=pins, spreads=self.spreads)
         return count
 
     @cached_property
-    def _spreads(self) -> dict[str, Spread]:
+    def spreads(self) -> dict[str, Spread]:
         """How values lie inside bins, from how many rows the release itself gives each bin: no data is needed."""
         found = {}
         for name, codec in self.schema.codecs.items():
             if isinstance(codec.column, Lattice) and codec.binned:
-                if self.model is not None:
-                    masses = self.model.marginal((name,))
-                else:
-                    codes = (self.microdata or {}).get(name, np.zeros(0, np.int64))
-                    masses = np.bincount(codes, minlength=codec.size).astype(np.float64)
-                found[name] = codec.spread(masses)
+                found[name] = codec.spread(self.card.table((name,)))
         return found
 
     def _batches(
@@ -232,8 +227,8 @@ class Release:
             raise Refused("Too many columns are given to say how many rows match. Say how many rows you want.")
         found = float(self.model.marginal(clique)[tuple(fixed.values())])
         for name, index in pins.items():
-            if name in self._spreads:
-                found *= self._spreads[name].share(fixed[name], index)
+            if name in self.spreads:
+                found *= self.spreads[name].share(fixed[name], index)
         return max(0, round(found))
 
     def _subset(

@@ -31,17 +31,18 @@ def fences(column: Lattice, predicates: Iterable[Predicate]) -> tuple[int, ...]:
     low, high = column.low, column.high
     if low is None or high is None:
         return ()
-    found = {at for predicate in predicates for at in _cuts(column, predicate)}
+    found = {at for predicate in predicates for at in cuts(column, predicate)}
     return tuple(sorted(at for at in found if low < at <= high))
 
 
-def _cuts(column: Lattice, predicate: Predicate) -> Iterator[int]:
+def cuts(column: Lattice, predicate: Predicate) -> Iterator[int]:
+    """Lattice indices at which a condition on the column changes, also beyond its bounds."""
     match predicate:
         case And(left, right) | Or(left, right) | IfThen(left, right):
-            yield from _cuts(column, left)
-            yield from _cuts(column, right)
+            yield from cuts(column, left)
+            yield from cuts(column, right)
         case Not(part):
-            yield from _cuts(column, part)
+            yield from cuts(column, part)
         case Comparison(name, operator, Literal() as literal) if name.column == column.name:
             yield from _ends(column, operator, literal)
         case In(name, values) if name.column == column.name:

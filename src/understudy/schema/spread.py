@@ -75,17 +75,21 @@ class Spread:
         >>> Spread.of(np.array([0, 10]), np.array([3.0])).share(0, 4)
         0.1
         """
+        return round(self.below(bin_, index + 1) - self.below(bin_, index), 12)
+
+    def below(self, bin_: int, index: int) -> float:
+        """The part of a bin that lies before a lattice index, from its first one to the first one of the next bin.
+
+        >>> Spread.of(np.array([0, 10]), np.array([3.0])).below(0, 4)
+        0.4
+        """
         low, high = int(self.first[bin_]), int(self.first[bin_ + 1])
         piece = int(np.clip(np.searchsorted(self.edges, index, side="right") - 1, low, high - 1))
         masses = self.masses[low:high] if self.masses[low:high].sum() > 0 else np.diff(self.edges)[low:high]
-        start, width = int(self.edges[piece]), int(self.edges[piece + 1] - self.edges[piece])
+        x = float((index - self.edges[piece]) / (self.edges[piece + 1] - self.edges[piece]))
         a, b = float(self.left[piece]), float(self.right[piece])
-
-        def below(x: float) -> float:
-            return (a * (1 - (1 - x) ** 3) + (3 - a - b) * (3 * x**2 - 2 * x**3) + b * x**3) / 3
-
-        inside = below((index + 1 - start) / width) - below((index - start) / width)
-        return round(inside * float(masses[piece - low] / masses.sum()), 12)
+        inside = (a * (1 - (1 - x) ** 3) + (3 - a - b) * (3 * x**2 - 2 * x**3) + b * x**3) / 3
+        return round(float((masses[: piece - low].sum() + inside * masses[piece - low]) / masses.sum()), 12)
 
     def _within(self, piece: NDArray[np.int64], width: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         """How far into its piece each value lies."""

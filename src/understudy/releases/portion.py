@@ -1,0 +1,113 @@
+"""Portions: how much of each cell a question asks for.
+
+Bins are cut where the question's constants lie, and those of the rules: on the pieces a condition on one column is true or false, and what
+a rule forbids is nobody. The share of a cell is that of its pieces, by the density that the release's own rows are spread with inside bins
+(schema/spread.py), one column apart from the other. Only where columns are compared with one another inside a bin is a piece still open; it
+counts by half.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.measurements import Clique
+from understudy.schema import Lattice, Schema
+from understudy.schema.axes import Dense
+from understudy.schema.codec import Codec, Edges
+from understudy.schema.fences import cuts
+from understudy.schema.predicate import Predicate
+from understudy.schema.spread import Spread
+from understudy.schema.truth import FALSE, TRUE, cells, surely
+
+LARGEST = 10_000_000
+"""Cells of the marginal that a question may be about; bins are cut as long as their pieces are no more."""
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Of each cell: whether the question takes all of it, or any of it, and which share of it is expected to be meant."""
+
+    sure: NDArray[np.bool_]
+    possible: NDArray[np.bool_]
+    share: NDArray[np.float64]
+
+
+def portion(
+    predicate: Predicate,
+    schema: Schema,
+    clique: Clique,
+    codecs: Mapping[str, Codec],
+    spreads: Mapping[str, Spread] | None = None,
+) -> Portion:
+    """How much of each cell of a clique, by these codecs, a predicate takes; values lie evenly in bins where no spread says otherwise.
+
+    >>> from understudy.schema import Integer, parse_predicate
+    >>> schema = Schema(columns=(Integer(name="age", min=0, max=19, bins=(0, 10, 20), nullable=False),))
+    >>> portion(parse_predicate("age > 0 and age < 18"), schema, ("age",), schema.codecs).share.tolist()
+    [0.9, 0.8]
+    """
+    forbidden = [p for p in schema.forbidden if p.columns <= set(clique)]
+    finer = {name: _cut(codecs[name], [predicate, *forbidden]) for name in clique}
+    if math.prod(codec.size for codec in finer.values()) > LARGEST:
+        finer = {name: codecs[name] for name in clique}
+    truth = cells(predicate, finer, clique)
+    open_ = np.ones(truth.shape, np.bool_)
+    for breach in forbidden:
+        open_ &= ~surely(breach, finer, clique)
+    starts = [_starts(codecs[name], finer[name]) for name in clique]
+    any_, possible, short = (
+        _folded(np.logical_or, open_ & part, starts) for part in (np.True_, truth != FALSE, truth != TRUE)
+    )
+    mass = open_.astype(np.float64)
+    for name in clique:
+        mass *= Dense(clique).lay([name], _masses(codecs[name], finer[name], (spreads or {}).get(name)))
+    whole, part = (_folded(np.add, table, starts) for table in (mass, mass * truth / TRUE))
+    sure = any_ & ~short
+    share = np.where(possible & short, 0.5, sure.astype(np.float64))
+    np.divide(part, whole, out=share, where=possible & short & (whole > 0))
+    return Portion(sure, possible, share)
+
+
+def _cut(codec: Codec, predicates: Iterable[Predicate]) -> Codec:
+    column, bins = codec.column, codec.bins
+    if not isinstance(column, Lattice) or not isinstance(bins, Edges):
+        return codec
+    found = {at for predicate in predicates for at in cuts(column, predicate) if bins.edges[0] < at < bins.edges[-1]}
+    return replace(codec, bins=Edges(tuple(sorted(found.union(bins.edges)))))
+
+
+def _starts(codec: Codec, finer: Codec) -> NDArray[np.int64]:
+    """The first piece of each code."""
+    if not isinstance(codec.bins, Edges) or not isinstance(finer.bins, Edges):
+        return np.arange(codec.size)
+    first = np.searchsorted(finer.bins.edges, codec.bins.edges[:-1])
+    return np.append(first, np.arange(len(finer.bins), finer.size))
+
+
+def _masses(codec: Codec, finer: Codec, spread: Spread | None) -> NDArray[np.float64]:
+    """Which part of its code each piece is."""
+    masses = np.ones(finer.size)
+    if not isinstance(codec.bins, Edges) or not isinstance(finer.bins, Edges):
+        return masses
+    starts, ends = np.array(codec.bins.edges), np.array(finer.bins.edges)
+    place = np.searchsorted(starts, ends[:-1], side="right") - 1
+    for i, code in enumerate(place):
+        low, high = int(ends[i]), int(ends[i + 1])
+        if high - low < starts[code + 1] - starts[code]:
+            even = (high - low) / float(starts[code + 1] - starts[code])
+            masses[i] = even if spread is None else spread.below(int(code), high) - spread.below(int(code), low)
+    return masses
+
+
+def _folded(how: np.ufunc, table: NDArray[Any], starts: Sequence[NDArray[np.int64]]) -> NDArray[Any]:
+    """A table of pieces, put together by code."""
+    for axis, first in enumerate(starts):
+        if len(first) < table.shape[axis]:
+            table = how.reduceat(table, first, axis=axis)
+    return table
