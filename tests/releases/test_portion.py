@@ -134,3 +134,28 @@ def test_all_and_any_are_right_about_every_row_that_keeps_the_rules(asked: str, 
 
 def _atoms(*said: str) -> list[set[str]]:
     return [set(atom) & {"a", "b"} for text in said for atom in ATOMS if atom in text and "missing" not in atom]
+
+
+def test_an_answer_keeps_the_rules_that_rows_keep():
+    schema = parse_schema("""
+columns:
+  admitted: {type: integer, min: 0, max: 999, nullable: false}
+  discharged: {type: integer, min: 0, max: 999, nullable: false}
+  wage: {type: integer, min: 0, max: 999, nullable: false}
+  age: {type: integer, min: 0, max: 110, nullable: false}
+  smoker: {type: boolean, nullable: false}
+rules:
+  - admitted <= discharged
+  - admitted + wage = discharged
+  - if age < 15 then smoker = false
+""")
+    release = Release(
+        guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=1000.0)
+    )
+    for nobody in ("admitted > discharged", "admitted + wage != discharged", "age < 15 and smoker"):
+        found = release.answer(f"count where {nobody}")
+        assert (found.estimate, found.low, found.high, found.supported) == (0, 0, 0, True)
+    same = release.answer("count where admitted = discharged").estimate
+    assert release.answer("count where admitted >= discharged").estimate == same > 0
+    at_most, less = (release.answer(f"count where admitted {op} discharged").estimate for op in ("<=", "<"))
+    assert at_most > less
