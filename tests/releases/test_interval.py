@@ -77,6 +77,7 @@ QUESTIONS = BOTH | {
     "count where a >= 1 and c < 2": lambda t: t[1:, :, :2].sum(),
     "count where a = 1 or c = 2": lambda t: t[1].sum() + t[:, :, 2].sum() - t[1, :, 2].sum(),
     "count where a >= 1 and b >= 1 and c = 0": lambda t: t[1:, 1:, 0].sum(),
+    "count where a != c": lambda t: t.sum() - np.trace(over(t, "ac")),
     "share where a = 1 and b = 1": lambda t: t[1, 1].sum() / t.sum(),
     "share where a = 1 or c = 2": lambda t: (t[1].sum() + t[:, :, 2].sum() - t[1, :, 2].sum()) / t.sum(),
 }
@@ -148,6 +149,18 @@ def test_a_pair_that_was_measured_badly_is_told_by_the_model_and_its_parts():
         assert both.estimate == pytest.approx(np.clip(table[code, 2], both.low, both.high))
         assert both.high <= part.high + 20
         assert str(both).endswith("(from the model, within what was measured)")
+
+
+@pytest.mark.parametrize("bought", [{}, {"pairs": 1000}, {"pairs": 1000, "distances": 2000}])
+def test_no_count_is_more_than_there_are_rows(bought):
+    """Whichever cells it takes, and however badly they were measured; the number of rows is known well."""
+    rng = np.random.default_rng(6)
+    release = made(truth(rng), rng, **bought)
+    rows = release.answer("count").high
+    for asked in ("a != c", "a = 1 or c = 2", "a <= c", "a + c >= 1", "(a < 3 or c = 2) and b < 3"):
+        found = release.answer(f"count where {asked}")
+        assert found.high <= rows + 20
+        assert release.answer(f"share where {asked}").high <= 1
 
 
 def test_where_measurements_say_that_the_model_is_wrong_they_are_asked_themselves():

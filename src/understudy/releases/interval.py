@@ -8,11 +8,13 @@ Told of the question's columns together, and of each of them and every two of th
 
 Rows asked for are among those whose value in one column, or values in two, the question leaves open: a count of `a and b` is no more than
 that of `a`. And those that it takes whatever the others are, are among the rows asked for: a count of `a or b` is no less than that of `a`.
+No count is more than the number of rows.
 
 Confidence. Each of these ends may be wrong, so the doubt of 5 in 100 is shared out among them: all hold together 95 times in 100, and with
 them what they have in common. Shares depend on which things were bought and never on what came out. A fifth goes to the columns by
 themselves, another to the distance: they are of use where the question itself was measured badly, and cost little where it was measured
-well. What a share is of is known beforehand, so a question about one column that was measured has all of the doubt, as ever.
+well. A twentieth goes to the number of rows, which is known so well that this is enough. What a share is of is known beforehand, so a
+question about one column that was measured has all the rest of the doubt.
 """
 
 from __future__ import annotations
@@ -37,6 +39,9 @@ Array = NDArray[np.float64]
 ASIDE = 1 / 5
 """The part of the doubt that goes to what is only of use where the question itself was measured badly."""
 
+WHOLE = 1 / 20
+"""The part of the doubt that goes to the number of rows, beyond which no count is."""
+
 PARTS = 40
 """Columns and pairs of one question that are looked at."""
 
@@ -44,16 +49,15 @@ PARTS = 40
 def interval(card: Card, clique: Clique, least: Array, most: Array, *, share: bool) -> tuple[float, float]:
     """Between which rows the truth lies 95 times in 100, of a question that takes all cells in `least` and none but those in `most`."""
     doubt = 1 - CONFIDENCE
+    rest = doubt * (1 - WHOLE if clique else 1)
     parts = list(_parts(clique, least, most))
-    tail = doubt * (1 - ASIDE if parts else 1) / 2
+    tail = (rest - doubt * ASIDE if parts else rest) / 2
     low, high = (_end(card, clique, w, side, tail, share) for w, side in ((least, -1), (most, 1)))
     told = math.isfinite(high)
-    if (parts or not told) and all(side < 0 for _, _, side in parts):
-        parts.append(((), np.ones(()), 1))
     for part, weights, side in parts:
-        end = _end(card, part, weights, side, doubt * (ASIDE if told else 1) / len(parts), share)
+        end = _end(card, part, weights, side, (doubt * ASIDE if told else rest) / len(parts), share)
         low, high = (low, min(high, end)) if side > 0 else (max(low, end), high)
-    return low, high
+    return low, min(high, _end(card, (), np.ones(()), 1, doubt * WHOLE, share)) if clique else high
 
 
 def reckoned(card: Card, clique: Clique, weights: Array, *, share: bool) -> tuple[float, float]:
