@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,8 +13,9 @@ import pytest
 import understudy as us
 from understudy.errors import Refused
 from understudy.releases import Release
+from understudy.releases.answers import NOBODY
 from understudy.releases.questions import spelled
-from understudy.schema import Boolean, Categorical, Date, Integer, Schema
+from understudy.schema import Boolean, Categorical, Date, Identifier, Integer, Schema, Text, Time
 
 SCHEMA = Schema(
     columns=(
@@ -22,6 +25,9 @@ SCHEMA = Schema(
         Date(name="born", min=dt.date(1950, 1, 1), max=dt.date(1999, 12, 31)),
         Boolean(name="smoker", nullable=False),
         Categorical(name="night-shift", values=(">50 %", "seldom", "Käse")),
+        Time(name="woke", resolution=dt.timedelta(minutes=1), bins=tuple(range(0, 1441, 60)), nullable=False),
+        Text(name="remarks"),
+        Identifier(name="patient"),
     )
 )
 
@@ -38,6 +44,9 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
             "born": [dt.date(1950, 1, 1) + dt.timedelta(days=int(day)) for day in days],
             "smoker": rng.random(n) < 0.3,
             "night-shift": rng.choice([">50 %", "seldom", "Käse"], n),
+            "woke": [dt.time(int(hour), 30) for hour in rng.integers(5, 10, n)],
+            "remarks": ["none"] * n,
+            "patient": [f"p{i}" for i in range(n)],
         }
     )
     ledger = tmp_path_factory.mktemp("questions") / "l"
@@ -50,7 +59,15 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
         ("age between 20 and 39", "age >= 20 and age <= 39"),
         ("age BETWEEN 20 AND 39 or age = 50", "(age >= 20 and age <= 39) or age = 50"),
         ("not age between 20 and 39", "not (age >= 20 and age <= 39)"),
+        ("age not between 20 and 39", "age < 20 or age > 39"),
+        (
+            "sex = F and born NOT BETWEEN 1960-01-01 AND 1969-12-31",
+            "sex = 'F' and (born < '1960-01-01' or born > '1969-12-31')",
+        ),
         ("20 <= age < 40", "age >= 20 and age < 40"),
+        ("woke < 7:30", "woke < '07:30'"),
+        ("woke between 6:15 and 8:00:00", "woke >= '06:15' and woke <= '08:00'"),
+        ("born < 1980-01-01 6:30", "born < '1980-01-01 06:30'"),
         ("90 > age >= 40", "age < 90 and age >= 40"),
         ("AGE ≥ 60", "age >= 60"),
         ("age ≤ 59 && sex ≠ F", "age <= 59 and sex != 'F'"),
@@ -80,7 +97,14 @@ def test_a_spelling_means_what_its_plain_form_means(release: Release, said: str,
     ("said", "why"),
     [
         ("count where height between 1 and 2", 'column "height" is not in the schema'),
-        ("count where born = 1980-02-30", "'1980-02-30' is none of its values. Write them as '2024-12-31'"),
+        ("count where born = 1980-02-30", "'1980-02-30' is none of its values. Write them in full, as '2024-12-31'"),
+        ("count where born >= 1980-07", "'1980-07' is none of its values. Write them in full, as '2024-12-31'"),
+        ("count where born between 1980-07 and 1980-08", "'1980-07' is none of its values"),
+        (
+            "count where remarks = 'none'",
+            'column "remarks" takes no part in this release, so nothing can be said of it',
+        ),
+        ("count where age > 60 and patient is missing", 'column "patient" takes no part in this release'),
         ("count where smoker = perhaps", "Write them as true or false"),
         ("count where sex = X", "not one of its values"),
         ("count where age > 60 if sex = F", "character 10"),
@@ -101,6 +125,23 @@ def test_what_makes_no_sense_is_refused_in_the_words_it_was_asked_in(release: Re
         release.answer(said)
     assert why in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_nobody_is_between_ends_that_are_turned_round(release: Release) -> None:
+    """As in SQL; everybody who has a value is `not between` them."""
+    found = release.answer("count where age between 39 and 20")
+    assert (found.estimate, found.low, found.high, found.basis) == (0, 0, 0, NOBODY)
+    outside = release.answer("count where age not between 39 and 20")
+    assert outside.estimate == release.answer("count where age is not missing").estimate
+
+
+def test_every_form_that_the_page_shows_is_read(release: Release) -> None:
+    """Those behind the words `some that people write anyway`."""
+    page = (Path(__file__).parents[2] / "docs/card.md").read_text(encoding="utf-8")
+    shown = re.findall("`([^`]+)`", page.partition("some that people write anyway:")[2].partition(".")[0])
+    assert len(shown) >= 7
+    for said in shown:
+        assert release.answer(f"count where {said}").estimate > 0
 
 
 def test_no_quotes_are_advised_for_what_has_them_or_needs_none(release: Release) -> None:

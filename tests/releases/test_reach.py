@@ -18,7 +18,7 @@ from understudy.schema import Categorical, Date, Integer, Schema, Time
 COUNTS = {"town": [600, 300, 100], "age": [200, 700, 100], "born": [500, 300, 200], "woke": [400] * 2 + [100] * 2}
 
 
-def made(*learned: str) -> Release:
+def made(*learned: str, **counts: list[int]) -> Release:
     """A release in which 100 rows are in another town, 200 at the lower bound of age and 100 at the upper."""
     days = (dt.date(1990, 1, 1), dt.date(1990, 1, 3))
     schema = Schema(
@@ -32,7 +32,7 @@ def made(*learned: str) -> Release:
     cost = Cost(Currency.GDP, Fraction(1, 1000))
     looks = tuple(
         Measurement((name,), (Identity(len(found)),), np.array(found), Law.ROUNDED_GAUSSIAN, Fraction(1), cost)
-        for name, found in COUNTS.items()
+        for name, found in (COUNTS | counts).items()
     )
     found = Measurements(looks)
     promise = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), currency=Currency.GDP, amount=Fraction(33, 1000))
@@ -78,6 +78,15 @@ def test_what_was_counted_elsewhere_is_inside_the_interval(learned: Release, que
     assert abs(found.estimate - estimate) < noise
     assert abs(found.low - low) < noise
     assert abs(found.high - high) < noise
+
+
+@pytest.mark.parametrize("said", ["count", "share"])
+def test_noise_below_zero_is_shown_as_nothing(said: str):
+    """What ends between -1 and 0 ends at 0, and not at -0."""
+    below = made(town=[701, 301, -2])
+    found = below.answer(f"{said} where town = other")
+    assert found.high == 0
+    assert "-0" not in str(found)
 
 
 def test_a_share_reaches_as_far(learned: Release):

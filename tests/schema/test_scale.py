@@ -78,7 +78,7 @@ def test_sense(text):
         ("grade < sex", 'column "sex": its values have no order'),
         ("age < born", 'columns "age" (number) and "born" (wall clock) cannot be compared'),
         ("born < sent", "cannot be compared"),
-        ("born < '1.1.2020'", "Write them as '2024-12-31'"),
+        ("born < '1.1.2020'", "Write them in full, as '2024-12-31'"),
         ("clock < 'noon'", "Write them as '23:59'"),
         ("remarks = 'x'", 'column "remarks" is text, which a predicate cannot speak of'),
         ("key is missing", 'column "key" is identifier'),

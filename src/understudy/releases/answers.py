@@ -107,16 +107,19 @@ def answer(card: Card, question: str) -> Answer:
     alone = release.model is None and release.microdata is None
     plain = supported and (alone or abs(made - looked) > passed(card, (1 - CONFIDENCE) / 2) * spread)
     basis = MEASURED if plain else WITHIN if supported else MODELLED
-    shown = [min(x / rows, 1.0) if share else x for x in (min(max(looked if plain else made, low), high), low, high)]
+    ends = (min(max(looked if plain else made, low), high), low, high)
+    shown = [(min(x / rows, 1.0) if share else x) + 0.0 for x in ends]  # adding nothing makes -0 a 0
     return Answer(" ".join(question.split()), shown[0], shown[1], shown[2], supported, basis)
 
 
 def _understood(text: str, schema: Schema) -> Predicate:
     """The predicate as it stands or, where that makes no sense, as people write it; bare words that name no column are labels."""
-    errors = []
+    errors, aside = [], {column.name for column in schema.columns}.difference(schema)
     for said in (text, spelled(text, schema)):
         try:
             predicate = _labelled(parse_predicate(said), schema)
+            for name in sorted(predicate.columns & aside):
+                raise SchemaError(f'column "{name}" takes no part in this release, so nothing can be said of it')
             # What was learned is settled by now, so a constant that is none of a column's kind is a mistake.
             check(predicate, {name: _settled(schema[name]) for name in schema})
         except SchemaError as error:

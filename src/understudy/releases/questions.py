@@ -1,6 +1,8 @@
 """Questions as people write them, put into the words of a predicate (schema/grammar.py).
 
-    age between 20 and 30     20 <= age < 30     sex in (F, M)     born < 1980-01-01     not smoker     AGE ≥ 60
+    age between 20 and 30     20 <= age < 30     sex in (F, M)     born < 1980-01-01     woke < 7:30     not smoker     AGE ≥ 60
+
+`between` takes both ends, the lower one first: as in SQL nobody is between 30 and 20, and who has no age is neither between ages nor not.
 
 Words are looked at one by one, and those in quotes are left alone, so a label may read like anything. What a predicate says already is not
 changed: these spellings are tried where it cannot be read (releases/answers.py).
@@ -15,7 +17,7 @@ from understudy.schema import Boolean, Categorical, Schema
 
 _WORD = re.compile(
     r"""\s+|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]+`
-    |\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?![\w-])|\d\d?:\d\d(?::\d\d)?(?![\w:])
+    |\d{4}-\d\d(?:-\d\d(?:[T ]\d\d?:\d\d(?::\d\d)?)?)?(?![\w-])|\d\d?:\d\d(?::\d\d)?(?![\w:])
     |[<>=!]+|&&|\|\||[^\W\d]\w*|(?<![\w)'"])[+-]?\d[\w.]*(?:(?<=[eE])[+-]\d+)?(?:/\d+)?|.""",
     re.VERBOSE | re.DOTALL,
 )
@@ -23,7 +25,9 @@ _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]+`""")
 _PLAIN = re.compile(r"[A-Za-z_]\w*|[+-]?\d[\d.]*|[-=<>(),+*.!/ ]*", re.ASCII)
 """What needs no quotes, and what is found in any condition."""
 
-_CLOCK = re.compile(r"\d{4}-\d\d-\d\d.*|\d\d?:\d\d.*", re.DOTALL)
+_CLOCK = re.compile(r"(\d{4}-\d\d(?:-\d\d[T ]?)?)?(?:(\d\d?)(:\d\d.*))?", re.DOTALL)
+"""A day, or the month of one, and a time of day; hours may have one digit."""
+
 _SAME = {"≥": ">=", "≤": "<=", "≠": "!=", "=>": ">=", "=<": "<=", "&&": "and", "||": "or"}
 _ORDER = frozenset({"<", "<=", ">", ">="})
 _TESTS = frozenset({*_ORDER, "=", "==", "!=", "<>", "in", "is", "not", "between", "+", "-", "*"})
@@ -74,8 +78,9 @@ def _unquoted(bare: str, words: Iterable[str]) -> str | None:
 
 
 def _same(word: str) -> str:
-    if _CLOCK.fullmatch(word):
-        return f"'{word}'"
+    if clock := _CLOCK.fullmatch(word):
+        day, hour, rest = clock.groups("")
+        return f"'{day}{hour and hour.zfill(2)}{rest}'"
     if word.startswith("`"):
         return _named(word[1:-1])
     return _SAME.get(word, word)
@@ -91,17 +96,20 @@ def _spans(words: list[str]) -> list[str]:
     made: list[str] = []
     i = 0
     while i < len(words):
-        some = words[i : i + 5]
-        low = [word.casefold() for word in some]
-        if len(some) == 5 and low[1] == "between" and low[3] == "and":
-            made += ["(", some[0], ">=", some[2], "and", some[0], "<=", some[4], ")"]
-            i += 5
-        elif len(some) == 5 and low[1] in _ORDER and low[3] in _ORDER:
-            made += ["(", some[0], some[1], some[2], "and", some[2], some[3], some[4], ")"]
-            i += 5
-        else:
-            made.append(words[i])
-            i += 1
+        some = words[i : i + 6]
+        match [word.casefold() for word in some]:
+            case [_, "not", "between", _, "and", _]:
+                made += ["(", some[0], "<", some[3], "or", some[0], ">", some[5], ")"]
+                i += 6
+            case [_, "between", _, "and", _, *_]:
+                made += ["(", some[0], ">=", some[2], "and", some[0], "<=", some[4], ")"]
+                i += 5
+            case [_, first, _, second, _, *_] if first in _ORDER and second in _ORDER:
+                made += ["(", some[0], some[1], some[2], "and", some[2], some[3], some[4], ")"]
+                i += 5
+            case _:
+                made.append(some[0])
+                i += 1
     return made
 
 

@@ -34,8 +34,8 @@ Spot = Fraction | str | bool
 
 _WRITTEN = {
     "number": "as a number",
-    "wall clock": "as '2024-12-31' or '2024-12-31 23:59'",
-    "instant": "as '2024-12-31 23:59'",
+    "wall clock": "in full, as '2024-12-31' or '2024-12-31 23:59'",
+    "instant": "in full, as '2024-12-31 23:59'",
     "time of day": "as '23:59'",
     "label": "in single quotes",
     "truth": "as true or false",
