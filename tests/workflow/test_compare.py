@@ -34,6 +34,12 @@ def test_a_release_about_people_with_several_rows_is_compared_by_rows(visits, tm
     assert found.worst_columns(1)[0].distance < 0.05
 
 
+def test_what_is_constant_within_a_person_is_compared_by_rows_too(visits):
+    constant = Boolean(name="smoker", nullable=False, constant=True)
+    found = compare(visits, visits, Schema(columns=(Identifier(name="patient"), constant), unit=SCHEMA.unit))
+    assert found.worst_columns(1)[0].distance == 0
+
+
 def test_the_look_is_noted_before_it_is_taken(visits, tmp_path):
     book = tmp_path / "visits.ledger"
     us.synthesize(visits, SCHEMA, epsilon=1, ledger=book, synthesizer="independent")

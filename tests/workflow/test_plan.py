@@ -98,6 +98,14 @@ def test_a_table_with_keys_is_rehearsed_with_all_its_rows() -> None:
     assert 0 < made.forecast.least <= made.forecast.error
 
 
+def test_a_table_with_columns_that_are_constant_within_a_person_is_forecast() -> None:
+    keyed = Schema(
+        columns=(Identifier(name="pid", generate=True), Boolean(name="smoker", constant=True), SCHEMA["sex"]),
+        unit=Unit(id="pid", max_rows=3),
+    )
+    assert us.plan(keyed, epsilon=1, rows=900, synthesizer="independent").forecast is not None
+
+
 def test_what_is_impossible_does_not_spoil_a_forecast() -> None:
     """Imagined rows break no rule either: an error that a large budget leaves is small, with rules as without."""
     columns = (

@@ -199,6 +199,10 @@ class Schema:
         mask = np.logical_or.reduce([surely(p, self.codecs, clique) for p in inside])
         return mask if mask.any() else None
 
+    def by_rows(self) -> Schema:
+        """The same with rows as units: nothing is constant where nobody has several."""
+        return replace(self, columns=tuple(replace(c, constant=False) for c in self.columns), unit=Unit())
+
     def with_column(self, column: Column) -> Schema:
         """The same schema with one column described anew."""
         return replace(self, columns=tuple(column if c.name == column.name else c for c in self.columns))

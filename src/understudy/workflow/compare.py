@@ -7,7 +7,7 @@ from pathlib import Path
 
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
-from understudy.schema import Categorical, Column, Lattice, Schema, Unit, load_schema
+from understudy.schema import Categorical, Column, Lattice, Schema, load_schema
 from understudy.tables import Source, Table
 from understudy.tables.draft import draft
 from understudy.utility import INTERNAL, Comparison
@@ -25,7 +25,7 @@ def compare(real: object, synthetic: object, schema: Schema, *, ledger: str | Pa
     beside the file) the look is noted before it is taken. Choosing among releases by it is a choice no guarantee covers.
 
     >>> import duckdb
-    >>> from understudy.schema import Boolean, Identifier
+    >>> from understudy.schema import Boolean, Identifier, Unit
     >>> real = duckdb.sql("SELECT i // 2 AS person, i % 4 = 0 AS smoker FROM range(400) t(i)")
     >>> fake = duckdb.sql("SELECT i % 2 = 0 AS smoker FROM range(400) t(i)")
     >>> schema = Schema(columns=(Identifier(name="person"), Boolean(name="smoker")), unit=Unit(id="person", max_rows=2))
@@ -49,6 +49,7 @@ def common(
         known = replace(known, columns=tuple(_tolerant(column) for column in known.columns))
     if not known.closed:
         known = _closed(known, _drafted(real, holdout))
+    known = known.by_rows()
     left_out: list[tuple[str, str]] = []
     columns: list[Column] = []
     for column in known.columns:
@@ -66,7 +67,7 @@ def common(
         raise Refused(
             f"{real.title} and {synthetic.title} have no column in common that could be compared{why}. Nothing was read."
         )
-    return replace(known, columns=tuple(columns), unit=Unit(), rows=None), tuple(left_out)
+    return replace(known, columns=tuple(columns), rows=None), tuple(left_out)
 
 
 def _drafted(real: Source, holdout: Source | None) -> Schema:

@@ -8,7 +8,7 @@ them. No real row takes part, and no assumption about the machine.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -19,7 +19,7 @@ from understudy.models import Portable
 from understudy.models.interactions import MEAN
 from understudy.models.residuals import Residuals
 from understudy.releases.frames import to_frame
-from understudy.schema import Schema, Unit
+from understudy.schema import Schema
 from understudy.synthesizers import Synthesizer
 from understudy.tables import Table, open_table
 
@@ -78,7 +78,7 @@ def forecast(
     opening = time.perf_counter() - began
     began = time.perf_counter()
     # Keys of people are no part of a rehearsal.
-    table = Table(source, replace(schema, unit=Unit()))
+    table = Table(source, schema.by_rows())
     table.encode()
     table.counts([m.clique for m in measured])
     counting = opening + (time.perf_counter() - began) * rows / some
