@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,14 +65,14 @@ class Stage:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
-        """Plenty in the bins of the assumed range; between bounds that are known, as much as their width."""
+        """Everybody, or plenty where nobody is imagined, spread evenly between the bounds; what is not known of these is assumed."""
         described = self._schema[column]
-        if isinstance(described, Lattice) and described.low is not None and described.high is not None:
-            low, end = described.low, described.high + 1
-            wide = [max(0, min(b, end) - max(a, low)) for a, b in pairwise(edges)]
-            return np.array([PLENTY * w // (end - low) for w in wide], np.int64)
-        inside = [a < ASSUMED_RANGE and b > 0 for a, b in pairwise(edges)]
-        return np.where(inside, PLENTY, 0).astype(np.int64)
+        assert isinstance(described, Lattice)
+        low, end = described.low, None if described.high is None else described.high + 1
+        first = low if low is not None else 0 if end is None else end - ASSUMED_RANGE
+        wide = (first + ASSUMED_RANGE if end is None else end) - first
+        below = [(self._people or PLENTY) * min(max(edge - first, 0), wide) // wide for edge in edges]
+        return np.asarray(np.diff(below), np.int64)
 
     def sum(self, column: str, low: int, high: int) -> int:
         """Nothing to add up."""
