@@ -40,6 +40,13 @@ def test_a_large_delta_is_named():
     assert advice(Budget.of(1, "1e-4"), rows=10_000) == ()
 
 
+@pytest.mark.parametrize("rows", [10**9 + 1, 2 * 10**9, 10**10])
+def test_the_delta_that_is_advised_is_below_one_in_all_rows(rows):
+    (line,) = advice(Budget.of(1), rows=rows)
+    assert line.endswith("Use 1e-10 or less." if rows < 10**10 else "Use 1e-11 or less.")
+    assert advice(Budget.of(1, "1e-11"), rows=rows) == ()
+
+
 def test_nothing_is_said_about_rows_nobody_declared():
     assert advice(Budget.of("0.001", "0.5")) == advice(Budget.of("0.001", "0.5"), rows=-3, noisy=True) == ()
 

@@ -44,6 +44,6 @@ def advice(budget: Budget, *, rows: int | None = None, noisy: bool = False) -> t
     if budget.delta * rows > 1:
         lines.append(
             f"δ = {spell(budget.delta)} is above 1 in {rows:,} (the {kind} number of rows): at such a δ one whole row could be shown."
-            f" Use 1e-9 or less."
+            f" Use 1e-{max(9, len(str(rows)))} or less."
         )
     return tuple(lines)
