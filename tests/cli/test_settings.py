@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,12 @@ def test_what_a_run_had_no_room_for_is_reported(shell: Shell, people: Path, sche
     for_open, for_bins = discovery.shares(load_schema(schema))
     assert (for_open, for_bins > 0) == (0, True)
     assert shares["selection"] == pytest.approx(0.1 * float(1 - for_bins), rel=0.02)
+
+
+def test_the_option_that_help_names_is_one_of_the_default_algorithm(shell: Shell, schema: Path) -> None:
+    told = " ".join(shell("plan", "--help").out.split()), shell("plan", schema, "--epsilon", 1, "--set", "cells").err
+    named = [re.search(r"such as (\w+=\w+)", text) for text in told]
+    assert all(named)
+    for example in named:
+        assert example is not None
+        assert shell("plan", schema, "--epsilon", 1, "--set", example[1]).code == 0

@@ -22,7 +22,7 @@ setting = click.option(
     "set_options",
     multiple=True,
     metavar="OPTION=VALUE",
-    help="An option of the algorithm, such as rounds=20. May be repeated; `understudy synthesizers NAME` explains them.",
+    help="An option of the algorithm, such as cells=100000. May be repeated; `understudy synthesizers NAME` explains them.",
 )
 
 workload = click.option(
@@ -42,7 +42,7 @@ def chosen(name: str, settings: Sequence[str]) -> Synthesizer:
     for setting in settings:
         option, equals, value = (part.strip() for part in setting.partition("="))
         if not (option and equals):
-            raise click.BadParameter("write OPTION=VALUE, such as rounds=20", param_hint="--set")
+            raise click.BadParameter("write OPTION=VALUE, such as cells=100000", param_hint="--set")
         if option in options:
             raise click.BadParameter(f"`{option}` is set twice", param_hint="--set")
         options[option] = value
