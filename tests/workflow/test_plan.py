@@ -121,6 +121,13 @@ def test_what_is_impossible_does_not_spoil_a_forecast() -> None:
         assert made.forecast.independent > 0.1
 
 
+def test_a_plan_of_one_column_speaks_of_no_pairs() -> None:
+    made = epsilon_for(Schema(columns=(SCHEMA["sex"],)), accuracy=0.01, rows=900)
+    assert "would move a measured column by" in str(made)
+    assert "pair" not in str(made)
+    assert "pairs of columns would be off by" in str(us.plan(SCHEMA, epsilon=1, rows=900, synthesizer="independent"))
+
+
 def test_a_plan_shows_itself_in_a_few_lines_and_in_a_notebook_whole() -> None:
     made = us.plan(
         Schema(columns=(Boolean(name="a<b"), Categorical(name="sex", values=("F", "M")))), epsilon=1, rows=900

@@ -61,8 +61,9 @@ def _found(plan: Plan) -> list[str]:
         return [f"{this} but no noise on columns or pairs is foreseen, so nothing says whether it is enough."]
     kinds = [(word, plan.noise_of(i)) for i, word in enumerate(("columns", "pairs"), 1)]
     each = listed([f"{word} alone {100 * noise:.2g} %" for word, noise in kinds if noise is not None])
+    what = "columns and pairs" if plan.paired else "columns"
     return [
-        f"{this} at which noise alone moves measured columns and pairs by at most {100 * plan.accuracy:g} % of the rows in the median:"
+        f"{this} at which noise alone moves measured {what} by at most {100 * plan.accuracy:g} % of the rows in the median:"
         f" here {100 * plan.noise:.2g} %{f' ({each})' if each else ''}."
     ]
 
@@ -111,10 +112,10 @@ def _outlook(plan: Plan) -> list[str]:
     if made is None or plan.noise is None:
         return text
     text.append(f"this machine would need about {_seconds(made.total_seconds)} and {-(-made.memory // 2**20):,} MiB")
-    text.append(
-        f"noise alone would move a measured {_moved(plan)} of the rows in the median, all answers taken together; all in all,"
-        f" pairs of columns would be off by {percent(made.least)} to {percent(made.error)}"
-    )
+    moved = f"noise alone would move a measured {_moved(plan)} of the rows in the median, all answers taken together"
+    if not plan.paired:
+        return [*text, moved]
+    text.append(f"{moved}; all in all, pairs of columns would be off by {percent(made.least)} to {percent(made.error)}")
     text.append(
         "  (the one if columns do not depend on each other at all, the other in a rehearsal on imagined rows in which they depend so"
         f" much that columns on their own would be off by {percent(made.independent)})"

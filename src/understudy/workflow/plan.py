@@ -86,6 +86,11 @@ class Plan:
         return sum(m.cells for m in self.marginals)
 
     @property
+    def paired(self) -> bool:
+        """Whether there are pairs to speak of: more than one column is measured."""
+        return len({name for m in self.marginals for name in m.clique}) > 1
+
+    @property
     def meaning(self) -> Meaning:
         """What the budget means for one person."""
         return meaning(
@@ -138,11 +143,12 @@ class Plan:
         """What forecasts rest on that a run may find otherwise, a sentence each."""
         if not self.rows:
             return ()
-        said = [
-            f"the table has about {self.rows:,} rows",
-            "which tables a run measures depends on the rows: here on as many imagined ones, whose columns depend on each other about as"
-            " much as those of a survey; where they depend less, fewer pairs are measured",
-        ]
+        said = [f"the table has about {self.rows:,} rows"]
+        if self.paired:
+            said.append(
+                "which tables a run measures depends on the rows: here on as many imagined ones, whose columns depend on each other about"
+                " as much as those of a survey; where they depend less, fewer pairs are measured"
+            )
         return (*said, *(["this machine is as busy then as it was now"] if self.forecast is not None else []))
 
     def group(self, columns: int = 1) -> int | None:
