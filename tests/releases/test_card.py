@@ -22,6 +22,7 @@ from understudy.models.bounds import measured_bound
 from understudy.models.confidence import gap_bound, supported_bound
 from understudy.models.interactions import MEAN
 from understudy.models.rounding import left_over
+from understudy.models.variance import noise_size, noise_variance
 from understudy.releases import Release, Verdict
 from understudy.releases.card import ROOM
 from understudy.schema import Categorical, Integer, Schema, parse_predicate
@@ -158,6 +159,14 @@ def test_the_bounds_hold_for_rows_too_where_noise_is_next_to_nothing(people: pl.
             off[entry.clique] = float((joined["len"] - joined["len_right"]).abs().sum()) / (2 * len(real))
             assert off[entry.clique] <= (entry.error or 0)
     assert len(off) >= 3
+
+
+def test_noise_much_smaller_than_a_row_is_as_small_as_whole_noise_is(people: pl.DataFrame, tmp_path: Path):
+    release = us.synthesize(people, SCHEMA, epsilon=100, synthesizer="independent", ledger=tmp_path / "l")
+    (look,) = release.measurements.of(("town",))
+    exact = noise_size(look.law, look.scale)
+    assert release.card.of(("town",)).noise == pytest.approx(exact)
+    assert MEAN * np.sqrt(noise_variance(look.law, look.scale)) > 2 * exact
 
 
 def test_what_sampled_rows_may_be_off_holds_and_is_not_far_from_what_they_are(people: pl.DataFrame, tmp_path: Path):

@@ -165,6 +165,18 @@ def test_a_marginal_stands_once_with_its_noise_in_rows(epsilon: int) -> None:
     assert (made.noise_of(2) or 1) < (0.5 if epsilon == 1 else 0.1)
 
 
+@pytest.mark.parametrize(("epsilon", "power"), [(1, 1), (40, 2)])
+def test_noise_much_smaller_than_a_row_moves_few_cells(epsilon: int, power: int) -> None:
+    """Noise is whole. Its mean size is 0.8 deviations where it is large; where it is small, the few cells that have any are off by one."""
+    made = us.plan(Schema(columns=(SCHEMA["a"],)), epsilon=epsilon, rows=100_000, synthesizer="independent")
+    (one,) = made.marginals
+    assert one.deviation is not None
+    per_cell = (made.noise or 0) * 2 * 100_000 / one.cells
+    assert per_cell == pytest.approx(one.deviation**2 if power == 2 else 0.797 * one.deviation, rel=0.01)
+    assert made.forecast is not None
+    assert made.forecast.least <= (made.noise or 0) * 1.01
+
+
 def test_a_residual_alone_tells_no_count_and_says_none() -> None:
     """Of a pair by its residual alone, neither column known, nothing is said in rows; of coarser bins what was asked for is."""
     cost = Cost(Currency.GDP, Fraction(1, 2))

@@ -1,15 +1,16 @@
-"""Variances of the three laws of noise, as floats: weights for estimation, never part of a privacy argument."""
+"""Variances and mean sizes of the three laws of noise, as floats: weights and forecasts, never part of a privacy argument."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
 from scipy.special import ndtr
 
 from understudy.accounting.law import Law
-from understudy.measurements import Measurement
+from understudy.measurements import Clique, Measurement
 
 SMOOTH = 3.0
 """From this σ on, the Gaussian closed forms hold to the last float: what they leave out is of order exp(-2π²σ²) < 1e-77."""
@@ -36,6 +37,38 @@ def noise_variance(law: Law, scale: Fraction | float) -> float:
     if law is Law.DISCRETE_LAPLACE:
         return _laplace(size)
     return _rounded(size) if law is Law.ROUNDED_GAUSSIAN else _discrete(size)
+
+
+def noise_size(law: Law, scale: Fraction | float) -> float:
+    """Mean size of the integer noise on one cell, E|X|: for large Gaussian noise 0.8 deviations, for small noise its variance.
+
+    >>> [round(noise_size(Law.ROUNDED_GAUSSIAN, scale), 5) for scale in (0.2, 10)]
+    [0.01242, 7.97552]
+    >>> round(noise_size(Law.DISCRETE_LAPLACE, Fraction(10)), 2)
+    9.98
+    """
+    size = float(scale)
+    if size <= 0:
+        return 0.0
+    if law is Law.DISCRETE_LAPLACE:  # 2t/(1 - t²) with t = exp(-1/scale)
+        return 1 / math.sinh(1 / size) if size > 1 / 300 else 0.0
+    if size >= SMOOTH:  # Euler's sum of the two below, to five figures
+        return math.sqrt(2 / math.pi) * (size - 1 / ((24 if law is Law.ROUNDED_GAUSSIAN else 12) * size))
+    k = np.arange(1, 130)
+    if law is Law.ROUNDED_GAUSSIAN:  # Σ over k ≥ 1 of P(|X| ≥ k)
+        return float(np.sum(2 * ndtr(-(k - 0.5) / size)))
+    weights = np.exp(-0.5 * (k / size) ** 2)
+    return float(2 * np.sum(k * weights) / (1 + 2 * np.sum(weights)))
+
+
+def least_size(looks: Iterable[Measurement], clique: Clique, cells: int) -> float:
+    """Mean size of the noise on one of a marginal's cells as the best single look has it, alone; infinite where none has counts of it.
+
+    What all looks together leave has less variance, but noise on counts is whole: where it is small, most cells have none. A sum of cells
+    has as much as each of them, at most.
+    """
+    inside = (m for m in looks if m.plain and set(clique) <= set(m.clique))
+    return min((m.values.size / cells * noise_size(m.law, m.scale) for m in inside), default=math.inf)
 
 
 def cell_variance(measurement: Measurement) -> float:

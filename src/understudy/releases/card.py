@@ -28,6 +28,7 @@ from understudy.models.confidence import CONFIDENCE, Bound, gap_bound, supported
 from understudy.models.interactions import MEAN
 from understudy.models.model import Rounded
 from understudy.models.residuals import Residuals
+from understudy.models.variance import least_size
 from understudy.releases.pile import Pile, piles
 from understudy.releases.recoding import recoded
 
@@ -155,7 +156,11 @@ class Card:
         bound = self.bound(names)
         if bound is None or not math.isfinite(bound.rows):
             return Entry(names, False, cells, None, None)
-        noise = bound.noise if math.isfinite(bound.noise) else None
+        noise = (
+            min(bound.noise, least_size(self.release.measurements, names, cells))
+            if math.isfinite(bound.noise)
+            else None
+        )
         lost = any(name in self.piles and self.piles[name].lost for name in names)
         return Entry(names, bound.supported, cells, noise, min(bound.rows / (2 * self.rows), 1.0), lost)
 

@@ -18,6 +18,7 @@ from understudy.measurements import Clique, Measurements
 from understudy.models import Portable
 from understudy.models.interactions import MEAN
 from understudy.models.residuals import Residuals
+from understudy.models.variance import least_size
 from understudy.releases.frames import to_frame
 from understudy.schema import Schema
 from understudy.synthesizers import Synthesizer
@@ -105,7 +106,10 @@ def forecast(
 def _least(schema: Schema, measured: Measurements, rows: int) -> float:
     """Mean distance of pairs whose columns are independent: what noise does to the two columns, which add up at most."""
     pooled = Residuals.of(schema, measured)
-    off = [min(MEAN / 2 * float(np.sqrt(pooled.variance((name,))).sum()) / rows, 1.0) for name in schema]
+    off = []
+    for name, cells in zip(schema, schema.sizes(tuple(schema)), strict=True):
+        size = MEAN * float(np.sqrt(pooled.variance((name,))).mean())
+        off.append(min(cells / 2 * min(size, least_size(measured, (name,), cells)) / rows, 1.0))
     return min(1.0, min(len(off), 2) * float(np.mean(off)))
 
 

@@ -19,7 +19,8 @@ from understudy.curator.discovery import MOST_ALONE, uncut
 from understudy.curator.rehearsal import ASSUMED_RANGE, ASSUMED_VALUES, rehearse
 from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Measurement, Measurements
-from understudy.models.variance import cell_variance
+from understudy.models.interactions import MEAN
+from understudy.models.variance import cell_variance, noise_size
 from understudy.schema import Categorical, Column, Schema, Undeclared, load_schema
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.wishes import check_wishes, wishes
@@ -38,7 +39,7 @@ LEARNING = frozenset({"types", "values", "bounds", "bins"})
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """One marginal a run would measure: its cells, the standard deviation of the noise on each, and its share of the run.
+    """One marginal a run would measure: its cells, the standard deviation and mean size of the noise on each, and its share of the run.
 
     One that is looked at several times, or in several ways, stands here once, with the noise in rows that is left when all answers are
     taken together; None where they do not tell everything of it.
@@ -47,6 +48,7 @@ class Asked:
     clique: Clique
     cells: int
     deviation: float | None
+    size: float | None
     share: Fraction
 
 
@@ -116,9 +118,9 @@ class Plan:
 
     def expected(self, marginal: Asked | Known) -> float | None:
         """Expected total variation distance from noise alone: half of E|noise| summed over the cells, per row."""
-        if not self.rows or marginal.deviation is None:
+        if not self.rows or marginal.size is None:
             return None
-        return min(1.0, 0.5 * marginal.cells * 0.8 * marginal.deviation / self.rows)
+        return min(1.0, 0.5 * marginal.cells * marginal.size / self.rows)
 
     @property
     def noise(self) -> float | None:
@@ -310,22 +312,24 @@ def _asked(measured: Measurements, told: Sequence[Known], total: Fraction) -> tu
     looks: dict[Clique, list[Measurement]] = {}
     for m in measured:
         looks.setdefault(m.clique, []).append(m)
-    noise = {(frozenset(k.clique), k.cells): k.deviation for k in told}
+    noise = {(frozenset(k.clique), k.cells): (k.deviation, k.size) for k in told}
     found = []
     for clique, some in looks.items():
         finest = max(some, key=lambda m: (m.values.size, m.plain))
         cells = finest.values.size
         share = sum((m.cost.amount for m in some), Fraction(0)) / total
-        left = noise.get((frozenset(clique), cells), _own(finest, some))
-        found.append(Asked(clique=clique, cells=cells, deviation=left, share=share))
+        deviation, size = noise.get((frozenset(clique), cells)) or _own(finest, some)
+        found.append(Asked(clique=clique, cells=cells, deviation=deviation, size=size, share=share))
     return tuple(found)
 
 
-def _own(look: Measurement, looks: Sequence[Measurement]) -> float | None:
+def _own(look: Measurement, looks: Sequence[Measurement]) -> tuple[float, float] | tuple[None, None]:
     """The noise left on counts, such as those of coarser bins, by the looks alone that asked for the same; a residual has none."""
     if any(isinstance(axis, Centring) for axis in look.maps):
-        return None
-    return 1 / math.sqrt(sum(1 / cell_variance(m) for m in looks if m.maps == look.maps))
+        return None, None
+    same = [m for m in looks if m.maps == look.maps]
+    deviation = 1 / math.sqrt(sum(1 / cell_variance(m) for m in same))
+    return deviation, min(MEAN * deviation, *(noise_size(m.law, m.scale) for m in same))
 
 
 def _assumption(column: Column) -> str:

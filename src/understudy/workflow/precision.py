@@ -2,8 +2,9 @@
 
 What models/residuals.py does with tables is done here with their variances alone, so that it costs nothing: a measured marginal tells of
 each of its columns and pairs by its sums, a pair tells of its columns, and precisions add up. What is asked by differences or residuals, in
-numbers that are many times as large, is told in rows. It is the noise that the card states of the
-release afterwards. Coarser bins of a column are taken to tell of the number of rows alone.
+numbers that are many times as large, is told in rows. It is the noise that the card states of the release afterwards. Where noise is much
+smaller than a row, most cells have none, and its mean size is that of the best look alone. Coarser bins of a column are taken to tell of
+the number of rows alone.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
-from understudy.measurements import AxisMap, Centring, Clique, Measurements, Partition
-from understudy.models.variance import cell_variance
+from understudy.measurements import AxisMap, Centring, Clique, Measurement, Measurements, Partition
+from understudy.models.interactions import MEAN
+from understudy.models.variance import cell_variance, least_size
 from understudy.schema import Schema
 
 WHOLE = 8
@@ -23,11 +25,12 @@ WHOLE = 8
 
 @dataclass(frozen=True)
 class Known:
-    """A marginal of which everything would be measured: its cells, and the standard deviation of what noise leaves on each, in rows."""
+    """A marginal of which everything would be measured: its cells, and what noise leaves on each, in rows: deviation and mean size."""
 
     clique: Clique
     cells: int
     deviation: float
+    size: float
 
 
 def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
@@ -48,6 +51,7 @@ def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
     order = {name: i for i, name in enumerate(schema)}
     precision: dict[Clique, float] = {}
     larger: set[Clique] = set()
+    looks: dict[str, list[Measurement]] = {name: [m for m in measured if name in m.clique] for name in schema}
     for m in measured:
         whole = len(m.clique) <= WHOLE
         for tau, variance in _parts(m.clique, m.maps, cell_variance(m), most=WHOLE if whole else 2):
@@ -70,7 +74,9 @@ def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
                 if free:
                     variance += free / precision[tau] * (inside / cells) ** 2 if tau in precision else math.inf
         if math.isfinite(variance):
-            found.append(Known(clique, cells, math.sqrt(variance)))
+            deviation = math.sqrt(variance)
+            size = min(MEAN * deviation, least_size(looks[clique[0]], clique, cells))
+            found.append(Known(clique, cells, deviation, size))
     return tuple(found)
 
 
