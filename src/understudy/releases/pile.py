@@ -103,12 +103,17 @@ def _stands(share: float, least: float, error: float) -> bool:
     return share >= least and share - error >= least / 2
 
 
+def _alone(share: float, error: float) -> bool:
+    """Whether all else may be noise: twice the error that noise exceeds once in twenty times, which it hardly ever does."""
+    return 1 - share <= 2 * error
+
+
 def _pile(codec: Codec, shares: NDArray[np.float64], error: float) -> Pile | None:
     column, labels = codec.column, codec.labels()
     untold, *ends = _places(codec, shares)
     other = float(shares[codec.other]) if codec.other is not None else 0.0
     if _stands(untold, NEARLY, error):
-        alone = 1 - untold <= error
+        alone = _alone(untold, error)
         if codec.other is None or 2 * other < untold:
             return Pile(EMPTY, alone)
         assert isinstance(column, Categorical)
@@ -122,7 +127,7 @@ def _pile(codec: Codec, shares: NDArray[np.float64], error: float) -> Pile | Non
         found = _at_a_bound(codec, *ends, error=error)
         if found is not None:
             return found
-    if codec.unlisted == 0 and _stands(ends[0], NEARLY, error) and 1 - ends[0] <= error:
+    if codec.unlisted == 0 and _stands(ends[0], NEARLY, error) and _alone(ends[0], error):
         return Pile(FIRST.format(label=labels[0]), lost=False)  # a value like others may well hold them all
     return None
 
@@ -137,5 +142,5 @@ def _at_a_bound(codec: Codec, low: float, high: float, *, error: float) -> Pile 
         narrow = NARROW * (edges[at + 1] - edges[at]) <= edges[-1] - edges[0]
         if narrow and _stands(share, MOST, error):
             text = BOUND.format(percent=100 * share, end=end, label=codec.labels()[at], more=more, key=key)
-            return Pile(text, share >= NEARLY and 1 - share <= error)
+            return Pile(text, share >= NEARLY and _alone(share, error))
     return None
