@@ -196,7 +196,7 @@ class Card:
         """How far, in rows, a sample may be from the release's own counts.
 
         Where rows are rounded from the model and nothing else, fractions of a row tell it. Elsewhere every cell that has a row is allowed
-        one more or less, on both sides: an allowance that benchmarks bear out, not a bound that is proved.
+        one more or less, on both sides: an allowance, not a bound that is proved (docs/card.md says where it falls short).
         """
         model = self.release.model
         if model is None:
