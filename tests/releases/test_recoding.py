@@ -28,10 +28,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> us.Release:
 def test_cells_that_became_others_are_told(made: us.Release):
     clipped, folded = recoded(made)
     assert clipped == "Clipped to the bounds that were learned: number."
-    assert (
-        folded
-        == f'Too rare to be shown, so "other" or what the schema makes of it: word (about {rare(made)["word"]} rows).'
-    )
+    word = f'Too rare to be shown, so "other" or what the schema makes of it: word (about {rare(made)["word"]} rows)'
+    assert folded.startswith(word)  # noise alone may make a few rows of `sex` others too
     assert abs(rare(made)["word"] - 400) < 100
 
 
