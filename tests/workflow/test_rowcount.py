@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import understudy as us
+from understudy.accounting.ledger import Ledger
 
 ROWS = 400
 
@@ -31,8 +32,18 @@ def test_a_wrong_number_that_is_public_is_refused_before_anything_is_spent(tmp_p
     for wrong in (ROWS - 1, 10 * ROWS):
         with pytest.raises(us.errors.Refused, match=rf"says {wrong:,} rows, and the table has 400: correct `rows`"):
             us.synthesize(table(), schema(wrong), epsilon=1, ledger=ledger, neighbours="replace")
-    assert not ledger.exists()
+    with Ledger.open(ledger) as account:
+        assert account.totals().epsilon == 0
     assert us.synthesize(table(), schema(ROWS), epsilon=1, ledger=ledger, neighbours="replace").rows == ROWS
+
+
+def test_an_account_that_protects_the_number_does_not_tell_it(tmp_path: Path):
+    """Asked for under replace with a wrong number, the true one would else be had for nothing."""
+    ledger = tmp_path / "a.ledger"
+    us.synthesize(table(), schema(ROWS), epsilon=1, ledger=ledger)
+    with pytest.raises(us.errors.UnderstudyError) as refused:
+        us.synthesize(table(), schema(7), epsilon=1, ledger=ledger, neighbours="replace")
+    assert str(ROWS) not in str(refused.value)
 
 
 @pytest.mark.parametrize("synthesizer", ["adaptive", "independent", "mst"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from understudy.releases.pile import few
 from understudy.schema.declaration import LOST
+from understudy.wording import amount
 
 if TYPE_CHECKING:
     from understudy.releases.release import Release
@@ -37,7 +38,7 @@ def recoded(release: Release) -> list[str]:
     clipped = [n for n in release.schema if "bounds" in release.schema[n].learned and n not in gone]
     if clipped:
         lines.append(f"Clipped to the bounds that were learned: {few(clipped)}.")
-    folded = [f"{name} (about {rows:,} {'row' if rows == 1 else 'rows'})" for name, rows in rare(release).items()]
+    folded = [f"{name} (about {amount(rows, 'row')})" for name, rows in rare(release).items()]
     if folded:
         lines.append(f'Too rare to be shown, so "other" or what the schema makes of it: {few(folded)}.')
     return lines

@@ -116,11 +116,12 @@ def synthesize(
     if prior is not None:
         refuse_unlike(prior, described, source)
     source.check([*described, *([described.unit.id] if described.unit.id is not None else [])])
-    table = Table(source, described)
-    refuse_miscounted(table, described, relation)
     if gone := left_out(source, described, given=schema is not None):
         progress(f"{DROPPED}: {gone}", 0.0)  # for who makes the release; it is not in it
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
+        # Not before: an account that protects the number of rows refuses the relation that makes it public.
+        table = Table(source, described)
+        refuse_miscounted(table, described, relation)
         if resume is None:
             run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)
         else:
