@@ -10,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from understudy.schema.storage import reach
+from understudy.schema import Boolean, Categorical, Date, Datetime, Identifier, Integer, Real, Time
+from understudy.schema.storage import reach, storage_to_declare
 
 BITS = (8, 16, 32, 64)
 
@@ -39,3 +40,34 @@ def test_decimals_of_every_library(name):
 @pytest.mark.parametrize("name", ["float64", "DOUBLE", "str", "timestamp[us]", "object", "HUGEINT", None])
 def test_what_has_no_ends(name):
     assert reach(name) is None
+
+
+@pytest.mark.parametrize(
+    ("column", "kept", "dropped"),
+    [
+        (
+            Integer(name="x"),
+            ["UInt8", "Int16", "TINYINT", "int8[pyarrow]", "category"],
+            ["float64", "object", "VARCHAR", "int64"],
+        ),
+        (
+            Real(name="x"),
+            ["float32", "Float64[pyarrow]", "decimal128(9, 2)", "DECIMAL(9,2)"],
+            ["int64", "object", "DOUBLE"],
+        ),
+        (Boolean(name="x"), ["boolean", "bool[pyarrow]"], ["object", "bool", "int8", "float64"]),
+        (Categorical(name="x"), ["category", "Enum", "ENUM", "large_string"], ["object", "str", "VARCHAR", "int64"]),
+        (Date(name="x"), ["datetime64[ns]", "date64[ms]"], ["object", "DATE", "VARCHAR"]),
+        (
+            Datetime(name="x"),
+            ["timestamp[ms, tz=UTC]", "datetime64[s]", "TIMESTAMP_NS"],
+            ["object", "TIMESTAMP", "null"],
+        ),
+        (Time(name="x"), ["time64[ns]", "time32[s]"], ["object", "TIME", "str"]),
+        (Identifier(name="x"), [], ["int64", "UInt8", "object"]),
+    ],
+)
+def test_a_draft_declares_no_storage_type_that_a_cell_decides(column, kept, dropped):
+    """Types of a column's own kind are its owner's choice; any other is what a library made of an empty or odd cell."""
+    assert [storage_to_declare(column, stated) for stated in kept] == kept
+    assert [storage_to_declare(column, stated) for stated in [*dropped, None]] == [None] * (len(dropped) + 1)

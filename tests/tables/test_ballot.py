@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from fractions import Fraction
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,7 +30,8 @@ def votes(cells: list[str | None], missing: tuple[str, ...] = ()) -> list[list[s
 CELLS = {
     EMPTY: ["", None, "NA"],
     "bit": ["0", "1", " 1"],
-    "boolean": ["true", "False", "YES", "no", "t", "N"],
+    "truth": ["true", "false"],
+    "boolean": ["True", "False", "YES", "no", "t", "N"],
     "integer": ["2", "-5", "+12", "123456789012345678", "10"],
     "decimal1": ["0.5", "-3.0", ".5"],
     "decimal2": ["0.55", "12.50"],
@@ -99,3 +102,29 @@ def test_typed_columns_vote_too():
         counts = Table(source, Schema(columns=(Undeclared(name="a"), Undeclared(name="b")))).votes(["a", "b"])
     assert counts[0][CANDIDATES.index("bit")] == counts[0][CANDIDATES.index("integer")] == 1
     assert counts[1][CANDIDATES.index(TEXT)] == counts[1][CANDIDATES.index(EMPTY)] == 1
+
+
+STORED = {
+    "bit": [
+        pa.array([1, 0], kind) for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.decimal128(9, 2))
+    ],
+    "integer": [pa.array([34, -7], kind) for kind in (pa.int16(), pa.int64(), pa.float32(), pa.decimal128(20, 4))],
+    "decimal1": [pa.array([0.5, -2.5], kind) for kind in (pa.float32(), pa.float64())],
+    "truth": [pa.array([True, False])],
+    "date": [pa.array([date(2024, 2, 29), date(1999, 1, 1)], kind) for kind in (pa.date32(), pa.date64())]
+    + [pa.array([datetime(2024, 2, 29), datetime(1999, 1, 1)], pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")],
+    "datetime": [pa.array([datetime(2024, 2, 29, 10), datetime(1999, 1, 1, 0, 0, 1)], pa.timestamp("us"))],
+    EMPTY: [pa.nulls(2), pa.array([float("nan")] * 2), pa.array([None, None], pa.int64()), pa.array(["", None])],
+}
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_a_stored_cell_votes_as_its_text_does(kind):
+    """So that a type which one cell decides, such as floats for whole numbers beside an empty cell, moves no other cell's vote."""
+    table = pa.table({f"c{i}": column for i, column in enumerate(STORED[kind])})
+    with open_table(table) as source:
+        counts = Table(source, Schema(columns=tuple(Undeclared(name=n) for n in table.column_names))).votes(
+            table.column_names
+        )
+    assert [CANDIDATES[int(row.argmax())] for row in counts] == [kind] * len(STORED[kind])
+    assert counts.max(axis=1).tolist() == [2] * len(STORED[kind])

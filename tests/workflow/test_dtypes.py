@@ -1,4 +1,5 @@
-"""A column comes back in the type it had: every kind of frame and file, every type, with and without missing cells, through a whole run."""
+"""A column comes back in the storage type that its owner declares: every kind of frame and file, every type, with and without missing
+cells, through a whole run. Without a declaration it comes back in the widest type of its kind, whatever the table stores."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.schema import parse_schema
+from understudy.tables import open_table
+from understudy.workflow.describe import describe
 from understudy.workflow.run import synthesize
 
 BERN = ZoneInfo("Europe/Zurich")
@@ -125,9 +128,16 @@ def schema_for(columns):
     return parse_schema("\n".join(["columns:", *lines]))
 
 
+def stored_alike(schema, data):
+    """The schema with every storage type declared that the table itself has."""
+    with open_table(data) as source:
+        return replace(schema, columns=tuple(replace(c, dtype=source.dtypes.get(c.name)) for c in schema.columns))
+
+
 def released(frame, columns, tmp_path):
     """What a run gives back for a frame, with so little noise that every value comes back."""
-    return synthesize(frame, schema_for(columns), epsilon=5_000, synthesizer=EACH, ledger=tmp_path / "l")
+    schema = stored_alike(schema_for(columns), frame)
+    return synthesize(frame, schema, epsilon=5_000, synthesizer=EACH, ledger=tmp_path / "l")
 
 
 def through_parquet(release, tmp_path, read, write):
@@ -138,8 +148,9 @@ def through_parquet(release, tmp_path, read, write):
 
 
 def plainly_texts(schema):
-    """A file has one type for texts, however long they are."""
-    words = {pa.large_string(): pa.string(), pa.string_view(): pa.string()}
+    """A file has one type for texts, however long they are, and one width for places in a dictionary."""
+    places = [pa.dictionary(pa.int8(), pa.string(), ordered=True), pa.dictionary(pa.int32(), pa.string(), ordered=True)]
+    words = {pa.large_string(): pa.string(), pa.string_view(): pa.string(), places[0]: places[1]}
     return pa.schema([field.with_type(words.get(field.type, field.type)) for field in schema])
 
 
@@ -155,13 +166,7 @@ def test_pyarrow(missing, tmp_path):
     back = through_parquet(release, tmp_path, pq.read_table, lambda path: pq.write_table(sample, path))
     assert back[0].schema.remove_metadata() == plainly_texts(back[1].schema)
     for name in table.column_names:
-        # How many bits a dictionary counts with depends on its labels, so what comes back has a width of its own.
-        wanted = (
-            pa.dictionary(pa.int32(), pa.string(), ordered=True)
-            if "dictionary" in name
-            else table.schema.field(name).type
-        )
-        assert sample.schema.field(name).type == wanted, name
+        assert sample.schema.field(name).type == table.schema.field(name).type, name
         assert values_of(sample.column(name).to_pylist()) >= values_of(table.column(name).to_pylist()), name
 
 
@@ -221,22 +226,11 @@ def test_pandas(missing, tmp_path):
     for name in frame.columns:
         if "category" in name or "ordered" in name:  # the schema lists the categories, and whether they have an order
             assert str(sample[name].dtype) == "category", name
-        elif name in MOVED:
-            assert str(sample[name].dtype) in MOVED[name], name
         else:
             assert sample[name].dtype == frame[name].dtype, name
         assert values_of(sample[name].tolist()) >= values_of(frame[name].tolist()), name
     word = sample["word as ordered"].dtype
     assert (list(word.categories), word.ordered) == (["low", "mid", "high"], True)
-
-
-MOVED = {
-    "whole as float64": {"int64", "Int64"},
-    "whole as object": {"int64", "Int64"},
-    "flag as object": {"bool", "boolean"},
-    "word as object": {"str"},
-}
-"""Types that pandas chooses by what the cells hold: a release that kept them would tell of a single one."""
 
 
 def test_no_cell_decides_the_type_that_comes_back(tmp_path):
@@ -251,12 +245,22 @@ def test_no_cell_decides_the_type_that_comes_back(tmp_path):
 
 
 def test_numpys_own_types_hold_what_they_can(tmp_path):
-    """Where no cell is missing whole numbers and truth values are what they were, all in one width: a missing cell would change it."""
+    """Where no cell can be missing whole numbers and truth values come back as they are declared."""
     frame = pd.DataFrame({f"{n} as {d}": pandas_column(n, d, 0) for n, dtypes in SOLID.items() for d in dtypes})
-    schema = schema_for(frame.columns)
+    schema = stored_alike(schema_for(frame.columns), frame)
     whole = replace(schema, columns=tuple(replace(c, nullable=False) for c in schema.columns))
     sample = synthesize(frame, whole, epsilon=5_000, synthesizer=EACH, ledger=tmp_path / "l").sample(200, seed=1)
-    assert set(map(str, sample.dtypes)) == {"int64", "bool"}
+    assert (sample.dtypes == frame.dtypes).all()
+
+
+def test_without_a_declaration_storage_is_as_wide_as_its_kind(tmp_path):
+    """Bits, units, decimals and dictionaries of the table leave no trace: only what the schema says does."""
+    narrow = pa.table({f"{name} as {words[0]}": arrow_column(name, words[0], 1) for name, words in ARROW.items()})
+    wide = pa.table({f"{name} as {ARROW[name][0]}": arrow_column(name, words[-1], 0) for name, words in ARROW.items()})
+    schema = schema_for(narrow.column_names)
+    found = [synthesize(t, schema, epsilon=5_000, synthesizer=EACH, ledger=tmp_path / "l") for t in (narrow, wide)]
+    assert {column.dtype for release in found for column in release.schema.columns} == {None}
+    assert found[0].sample(50, seed=1).schema == found[1].sample(50, seed=1).schema
 
 
 DUCKDB = {
@@ -358,13 +362,16 @@ def test_without_a_schema_instants_stay_instants(tmp_path):
 
 
 @pytest.mark.parametrize("unit", ["ms", "us"])
-def test_without_a_schema_a_parquet_file_says_enough(unit, tmp_path):
+def test_a_draft_declares_what_a_parquet_file_states(unit, tmp_path):
+    """Units, zones, categories and widths come back once their owner has declared them: that is what a draft is for."""
     hours = pd.date_range("2024-01-01", periods=600, freq="h", tz="Europe/Paris").as_unit(unit)
     frame = pd.DataFrame({"seen": hours, "word": pd.Categorical(["a", "b"] * 300), "n": pd.array([1, 2] * 300, "Int8")})
     frame.to_parquet(tmp_path / "in.parquet")
-    release = synthesize(tmp_path / "in.parquet", epsilon=100, synthesizer=EACH, ledger=tmp_path / "l")
+    drafted = describe(tmp_path / "in.parquet")
+    release = synthesize(tmp_path / "in.parquet", drafted, epsilon=100, synthesizer=EACH, ledger=tmp_path / "l")
     release.write(tmp_path / "out.parquet", 100, seed=1)
     release.write(tmp_path / "parts", 100, seed=1, partition_rows=60)
     for path in ("out.parquet", "parts"):
         found = pd.read_parquet(tmp_path / path).dtypes.astype(str).to_dict()
         assert found == {"seen": f"datetime64[{unit}, Europe/Paris]", "word": "category", "n": "Int8"}
+    assert "the storage types of seen, word, n" in release.guarantee.public

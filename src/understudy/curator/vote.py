@@ -1,4 +1,4 @@
-"""The vote on types: what a column of a CSV file holds, decided by all its cells rather than by whether every one of them parses.
+"""The vote on types: what a column without a declared type holds, decided by all its cells rather than by whether every one of them parses.
 
 Each cell votes for exactly one candidate, the most specific type it can be read as (`tables.CANDIDATES`). The noisy votes then elect
 the most specific type that can hold every kind of cell that stands out, so that one odd cell neither flips a type nor shows.
@@ -26,7 +26,7 @@ from understudy.accounting.cost import Sensitivity
 from understudy.accounting.preview import deviation
 from understudy.accounting.pricing import price
 from understudy.curator.room import Room
-from understudy.schema import Categorical, Column, Date, Datetime, Integer, Lattice, Real, Time, Undeclared
+from understudy.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Lattice, Real, Time, Undeclared
 from understudy.tables import CANDIDATES, EMPTY, TEXT, supports
 
 TOLERANCE = Fraction(1, 500)
@@ -173,8 +173,10 @@ def _typed(column: Undeclared, elected: str) -> Column:
     if elected == "bit":  # the only candidate that tells the bounds too
         common["learned"] += ("bounds",)
         return Integer(**common, min=0, max=1)
+    if elected == "truth":
+        return Boolean(**common)
     if elected == "instant":  # of which place its clocks are, no cell says
         return Datetime(**common, zone="UTC")
-    # Words for yes and no stay labels, so that a release spells them as the file does.
+    # Other words for yes and no stay labels, so that a release spells them as the file does.
     kinds: dict[str, type[Column]] = {kind.type: kind for kind in (Integer, Real, Date, Datetime, Time)}
     return kinds.get(elected, Categorical)(**common)

@@ -116,7 +116,8 @@ def _plain_moment(value: object) -> Cell:
 def spellings(cell: Cell) -> tuple[str, ...]:
     """The texts a cell may stand for in a list of labels, the likeliest first.
 
-    A whole float has two: a column of whole numbers turns to floats as soon as a frame holds an empty cell in it.
+    A whole float has two: a column of whole numbers turns to floats as soon as a frame holds an empty cell in it. Midnight is first of all
+    a day: a column of days turns to moments as soon as one cell of it has a clock.
 
     >>> spellings(3.0), spellings(True)
     (('3', '3.0'), ('true', 'True'))
@@ -136,11 +137,17 @@ def spellings(cell: Cell) -> tuple[str, ...]:
             text = decimal_text(cell)
             return () if text is None else (text,)
         case datetime():
-            return cell.isoformat(" "), cell.isoformat("T")
+            return *_midnight(cell), cell.isoformat(" "), cell.isoformat("T")
         case date() | time():
             return (cell.isoformat(),)
         case _:
             return ()
+
+
+def _midnight(moment: datetime) -> tuple[str, ...]:
+    """The day that a moment without a clock stands for; none where it has a clock or an offset."""
+    bare = moment.tzinfo is None and _clock(moment) == (0, 0, 0, 0)
+    return (moment.date().isoformat(),) if bare else ()
 
 
 def decimal_text(number: Fraction) -> str | None:

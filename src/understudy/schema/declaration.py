@@ -79,9 +79,9 @@ def declarations(schema: Schema) -> tuple[str, ...]:
             if named
             else ""
         )
-    objects = [c.name for c in columns if c.dtype == "object"]
-    if objects:
-        lines.append(f"that the frame holds {', '.join(objects)} as Python objects")
+    stored = [c.name for c in columns if c.dtype is not None]
+    if stored:
+        lines.append(f"the storage types of {', '.join(stored)}")
     if schema.rows is not None:
         lines.append(f"the number of rows ({schema.rows:,})")
     if schema.unit.id is not None:

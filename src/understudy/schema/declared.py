@@ -1,7 +1,6 @@
-"""Columns from the types a Parquet file or a frame states about itself.
+"""Columns from the types a Parquet file or a frame states about itself, for a draft that its owner reads and then declares.
 
-Such types are part of the file's own public header; values, bounds and lists are not, and stay to be declared or learned. Type names
-are DuckDB's.
+A run does not take them for declarations: libraries choose types by the cells. Type names are DuckDB's.
 """
 
 from __future__ import annotations
@@ -60,6 +59,6 @@ def column_of_type(name: str, type_name: str, *, dtype: str | None = None) -> Co
         return Datetime(name=name, dtype=dtype, zone=zone, resolution=_UNITS[unit[1]] if unit else _MOMENTS[upper])
     if upper == "TIME":
         return Time(name=name, dtype=dtype)
-    if upper == "VARCHAR" or upper.startswith("ENUM"):
+    if upper in {"VARCHAR", "NULL"} or upper.startswith("ENUM"):
         return Categorical(name=name, dtype=dtype)
     return Text(name=name, dtype=dtype, note=f"{type_name.lower()} columns are not released")

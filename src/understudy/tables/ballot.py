@@ -15,9 +15,23 @@ from understudy.tables.stored import BLANKS, Stored
 
 EMPTY, TEXT = "empty", "text"
 DECIMALS = tuple(f"decimal{places}" for places in range(1, 7))
-CANDIDATES = (EMPTY, "boolean", "bit", "integer", *DECIMALS, "real", "date", "instant", "datetime", "time", TEXT)
-"""Candidate types, the more specific before those that can hold their cells. A bit is 0 or 1: a truth value or a number. An
-instant is a moment that says how far its clock is from UTC."""
+CANDIDATES = (
+    EMPTY,
+    "truth",
+    "boolean",
+    "bit",
+    "integer",
+    *DECIMALS,
+    "real",
+    "date",
+    "instant",
+    "datetime",
+    "time",
+    TEXT,
+)
+"""Candidate types, the more specific before those that can hold their cells. A truth is `true` or `false`, as every stored truth value is
+read; other words for yes and no are labels of a boolean. A bit is 0 or 1: a truth value or a number. An instant is a moment that says how
+far its clock is from UTC."""
 
 WORDS = ("true", "false", "yes", "no", "t", "f", "y", "n")
 _NUMBERS = ("bit", "integer", *DECIMALS, "real")
@@ -33,11 +47,21 @@ def supports(vote: str, candidate: str) -> bool:
         return True
     if vote in _NUMBERS and candidate in _NUMBERS:
         return _NUMBERS.index(vote) <= _NUMBERS.index(candidate)
-    return (vote, candidate) in {("bit", "boolean"), ("date", "datetime"), ("instant", "datetime")}
+    return (vote, candidate) in {
+        ("truth", "boolean"),
+        ("bit", "boolean"),
+        ("date", "datetime"),
+        ("instant", "datetime"),
+    }
 
 
 def vote(layers: Layers, stored: Stored, missing: tuple[str, ...]) -> str:
-    """The position among the candidates of the one a cell votes for. A number written with leading zeros is a text: it is a code."""
+    """The position among the candidates of the one a cell votes for. A number written with leading zeros is a text: it is a code.
+
+    A stored number, truth or moment votes by the text it would have in a CSV file, so that a stored type that a single cell decides (whole
+    numbers beside an empty cell are floats to pandas) moves the vote of that cell alone.
+    """
+    stored = _shortest(stored)
     found = texts(layers, stored)
     if not found:
         return f"CAST(CASE WHEN {empty(stored)} THEN {CANDIDATES.index(EMPTY)} ELSE {CANDIDATES.index(TEXT)} END AS UTINYINT)"
@@ -56,6 +80,7 @@ def vote(layers: Layers, stored: Stored, missing: tuple[str, ...]) -> str:
     places = f"length({n}) - strpos({n}, '.') - 1 + {CANDIDATES.index(DECIMALS[0])}"
     rules = [
         (" OR ".join(none), EMPTY),
+        (f"{n} IN ('true', 'false')", "truth"),
         (f"{n} IN ('0', '1')", "bit"),
         (f"lower({n}) IN ({sql.texts(WORDS)})", "boolean"),
         (is_like(whole), "integer"),
@@ -70,3 +95,13 @@ def vote(layers: Layers, stored: Stored, missing: tuple[str, ...]) -> str:
         f"WHEN {rule} THEN {CANDIDATES.index(kind) if kind in CANDIDATES else kind}" for rule, kind in rules
     )
     return f"CAST(CASE {whens} ELSE {CANDIDATES.index(TEXT)} END AS UTINYINT)"
+
+
+def _shortest(stored: Stored) -> Stored:
+    """Short floats by the shortest text that means them: as doubles they would all have nine decimals and more."""
+    if stored.type != "FLOAT":
+        return stored
+    cell = stored.cell
+    whole = f"abs({cell}) < 1e15 AND trunc({cell}) = {cell}"
+    text = f"(CASE WHEN {whole} THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE CAST({cell} AS VARCHAR) END)"
+    return Stored(f"(CASE WHEN isnan({cell}) THEN NULL ELSE {text} END)", "VARCHAR", None)

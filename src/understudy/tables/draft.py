@@ -32,13 +32,13 @@ from understudy.schema.base import check_text
 from understudy.schema.codec import codec_of
 from understudy.schema.declared import FLOAT_DECIMALS, column_of_type
 from understudy.schema.lattice import MICROSECOND, Date
+from understudy.schema.storage import storage_to_declare
 from understudy.tables import expression, sql
 from understudy.tables.ballot import CANDIDATES, EMPTY, TEXT, supports, vote
 from understudy.tables.layers import Layers
 from understudy.tables.reading import DOUBLE_TYPES, TEXT_TYPES, numbers, texts
 from understudy.tables.source import Source
 from understudy.tables.spelling import spelling
-from understudy.tables.stored import Stored
 from understudy.tables.table import Table
 
 TOLERANCE = Fraction(1, 100)
@@ -100,7 +100,7 @@ class _Look:
 
 def draft(source: Source, *, public_domains: bool = False) -> Schema:
     """A schema for the owner to edit; with `public_domains` also the values and bounds that the table holds."""
-    columns = [_column(source, name) for name in source.names]
+    columns = [_stored_as(_column(source, name), source.dtypes.get(name)) for name in source.names]
     if public_domains:
         columns = [_with_domain(source, column) for column in columns]
     return Schema(columns=tuple(columns))
@@ -119,13 +119,18 @@ def gapless(source: Source, schema: Schema) -> Schema:
     return schema
 
 
+def _stored_as(column: Column, stated: str | None) -> Column:
+    """The column with the storage type that its owner is to declare, where that is none that a cell decides."""
+    return replace(column, dtype=storage_to_declare(column, stated))
+
+
 def _column(source: Source, name: str) -> Column:
     dtype = source.dtypes.get(name)
     if guess_identifier(name):
-        return Identifier(name=name, dtype=dtype, note="its name says so")
+        return Identifier(name=name, note="its name says so")
     stored = source.stored(name)
     if stored.type in TEXT_TYPES:
-        return _from_cells(source, name, dtype)
+        return _from_cells(source, name)
     column = column_of_type(name, stored.type, dtype=dtype)
     if isinstance(column, Real) and stored.type in DOUBLE_TYPES:
         return _from_floats(source, column)
@@ -134,7 +139,7 @@ def _column(source: Source, name: str) -> Column:
     if isinstance(column, Time):
         return _resolved(source, column)
     if isinstance(column, Integer) and _is_key(source, column, _look(source, name)):
-        return Identifier(name=name, dtype=dtype, note="nearly every cell is different")
+        return Identifier(name=name, note="nearly every cell is different")
     return column
 
 
@@ -142,12 +147,12 @@ def _from_floats(source: Source, column: Real) -> Column:
     """Floats with the decimals that nearly all of them show; whole numbers turn to floats as soon as a frame holds an empty cell."""
     elected = _elect(_ballots(source, column.name))
     if elected in ("boolean", "integer"):
-        return Integer(name=column.name, dtype=column.dtype)
+        return Integer(name=column.name)
     decimals = elected.removeprefix("decimal") if elected is not None else ""
     return replace(column, step=Fraction(1, 10 ** int(decimals))) if decimals.isdigit() else column
 
 
-def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
+def _from_cells(source: Source, name: str) -> Column:
     """The type that nearly all cells can be read as."""
     look = _look(source, name)
     elected = _elect(_ballots(source, name))
@@ -155,17 +160,17 @@ def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
         numeric = _elect(_ballots(source, name, NUMBER_CODES))
         if numeric is not None and (numeric in ("integer", "real") or numeric.startswith("decimal")):
             look, elected = _look(source, name, NUMBER_CODES), numeric
-    common = {"name": name, "dtype": dtype}
+    common = {"name": name}
     coded = {**common, "missing": look.missing}
     match elected:
         case None:
-            return Undeclared(name=name, dtype=dtype, note="every cell is empty")
+            return Undeclared(name=name, note="every cell is empty")
         case "boolean":
-            return _boolean(source, name, dtype, look)
+            return _boolean(source, name, look)
         case "integer":
             number = Integer(**coded)  # type: ignore[arg-type]
             if _is_key(source, number, look):
-                return Identifier(name=name, dtype=dtype, note="nearly every cell is different")
+                return Identifier(name=name, note="nearly every cell is different")
             return number
         case "real":
             return Real(**coded, step=Fraction(1, 10**FLOAT_DECIMALS))  # type: ignore[arg-type]
@@ -186,19 +191,9 @@ def _from_cells(source: Source, name: str, dtype: str | None) -> Column:
 
 def _ballots(source: Source, name: str, codes: tuple[str, ...] = MISSING_CODES) -> dict[str, int]:
     layers = Layers()
-    voted = layers.query(source.relation, [f"{vote(layers, _shortest(source.stored(name)), codes)} AS v"])
+    voted = layers.query(source.relation, [f"{vote(layers, source.stored(name), codes)} AS v"])
     rows = source.engine.run(f"SELECT v, count(*) FROM ({voted}) GROUP BY v", doing=f'looking at column "{name}"')
     return {CANDIDATES[int(v)]: int(count) for v, count in rows}
-
-
-def _shortest(stored: Stored) -> Stored:
-    """Short floats by the shortest text that means them: as doubles they would all have nine decimals and more."""
-    if stored.type != "FLOAT":
-        return stored
-    cell = stored.cell
-    whole = f"abs({cell}) < 1e15 AND trunc({cell}) = {cell}"
-    text = f"(CASE WHEN {whole} THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE CAST({cell} AS VARCHAR) END)"
-    return Stored(text, "VARCHAR", None)
 
 
 def _elect(ballots: dict[str, int]) -> str | None:
@@ -208,7 +203,7 @@ def _elect(ballots: dict[str, int]) -> str | None:
     if total == 0:
         return None
     for candidate in CANDIDATES:
-        if candidate in (EMPTY, "bit"):
+        if candidate in (EMPTY, "truth", "bit"):
             continue  # cells of 0 and 1 are booleans, or numbers with the rest of their column
         against = sum(count for name, count in filled.items() if not supports(name, candidate))
         if against <= (BOOLEAN_TOLERANCE if candidate == "boolean" else TOLERANCE) * total:
@@ -237,7 +232,7 @@ def _look(source: Source, name: str, codes: tuple[str, ...] = MISSING_CODES) -> 
     return _Look(filled, distinct, length or 0.0, spaced or 0.0, tuple(code for code in codes if code in here))
 
 
-def _labels_or_text(common: dict[str, str | None], look: _Look) -> Column:
+def _labels_or_text(common: dict[str, str], look: _Look) -> Column:
     """Labels where values come again; a key where nearly all differ and are short; free text where they are long and mostly differ."""
     different = look.distinct / look.filled
     wordy = look.spaced > 0.5 and look.length >= 15
@@ -256,7 +251,7 @@ def _is_key(source: Source, column: Integer, look: _Look) -> bool:
     return high - low + 1 <= 2 * look.filled or low >= 10**6
 
 
-def _boolean(source: Source, name: str, dtype: str | None, look: _Look) -> Boolean:
+def _boolean(source: Source, name: str, look: _Look) -> Boolean:
     """Truth in the words the column uses, the most frequent first, so that a release uses them too."""
     layers = Layers()
     cells = layers.query(source.relation, [f"lower(trim({texts(layers, source.stored(name))[0]})) AS t"])
@@ -268,9 +263,9 @@ def _boolean(source: Source, name: str, dtype: str | None, look: _Look) -> Boole
     used = sorted(PAIRS, key=lambda pair: -sum(counts.get(word, 0) for word in pair))
     used = [pair for pair in used if any(word in counts for word in pair)]
     if used[0] == PAIRS[0]:
-        return Boolean(name=name, dtype=dtype, missing=look.missing)
+        return Boolean(name=name, missing=look.missing)
     yes, no = (tuple(words) for words in zip(*used, strict=True))
-    return Boolean(name=name, dtype=dtype, missing=look.missing, true=yes, false=no)
+    return Boolean(name=name, missing=look.missing, true=yes, false=no)
 
 
 def _resolved(source: Source, column: Moment) -> Moment:

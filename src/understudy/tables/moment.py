@@ -144,11 +144,14 @@ def clock_text(micros: str) -> str:
 
 
 def moment_texts(layers: Layers, stored: Stored) -> list[str]:
-    """A moment as Python writes it, with a space and with a T."""
+    """A moment as Python writes it, with a space and with a T; a midnight that has no offset is first of all a day."""
     wall = _wall(layers, stored)
     offset = "''"
     if stored.type in INSTANT_TYPES:
         minutes = layers.read(f"({wall} - {_micros(layers, stored)}) // {MINUTE}")
         offset = f"printf('%s%02d:%02d', CASE WHEN {minutes} < 0 THEN '-' ELSE '+' END, abs({minutes}) // 60, abs({minutes}) % 60)"
     day, clock = f"strftime(make_timestamp({wall}), '%Y-%m-%d')", clock_text(wall)
-    return [f"{day} || '{between}' || {clock} || {offset}" for between in (" ", "T")]
+    long = [f"{day} || '{between}' || {clock} || {offset}" for between in (" ", "T")]
+    if stored.type in INSTANT_TYPES:
+        return long
+    return [f"CASE WHEN {wall} % {DAY} = 0 THEN {day} ELSE {long[0]} END", *long]

@@ -1,7 +1,8 @@
 """Sources: rows of any kind as one relation on a private connection.
 
 A frame, a Parquet file and a CSV file all become a view whose columns are x0, x1, … in the order of the header. What a source tells about
-itself is public: its header and, for frames and Parquet, the types they declare. A CSV file declares none; each of its cells is text.
+itself is public: its header, and which columns of a frame or Parquet file hold nothing that has a text. The types they are stored in decide
+how a cell is read and reach no release. A CSV file has none; each of its cells is text.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Source:
-    """Rows, opened but not read. Only its header and declared types are public.
+    """Rows, opened but not read. Only its header is public.
 
-    `names` is the header; `types` what the file or frame declares, None for CSV; `kind` what the owner gave (csv, parquet, pandas, polars,
+    `names` is the header; `types` what the file or frame is stored as, None for CSV; `kind` what the owner gave (csv, parquet, pandas, polars,
     pyarrow, duckdb); `dtypes` a frame's own names for its types; `title` a name for the dataset.
     """
 

@@ -8,7 +8,9 @@ from understudy.tables.layers import Layers
 
 WHOLE_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 DOUBLE_TYPES = ("FLOAT", "DOUBLE")
-TEXT_TYPES = ("VARCHAR", "ENUM", "JSON")
+TEXT_TYPES = ("VARCHAR", "ENUM", "JSON", "NULL")
+"""Types whose cells are texts; a column without a single cell has the type NULL in some files, and one cell would make it another."""
+
 MOMENT_TYPES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 INSTANT_TYPE = "TIMESTAMP WITH TIME ZONE"
 INSTANT_TYPES = (INSTANT_TYPE, "TIMESTAMPTZ_NS")

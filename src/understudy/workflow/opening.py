@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
@@ -13,13 +12,10 @@ from understudy.accounting.cost import Currency
 from understudy.errors import Refused, SchemaError, TableError
 from understudy.releases.pile import few
 from understudy.schema import (
-    Boolean,
-    Categorical,
     Column,
     Identifier,
-    Integer,
-    Real,
     Schema,
+    Text,
     Undeclared,
     load_schema,
     schema_from_dict,
@@ -30,9 +26,6 @@ from understudy.schema.declared import column_of_type
 from understudy.tables import Source, open_table
 
 Word = TypeVar("Word", bound=StrEnum)
-
-_NUMPY = re.compile(r"(u?int|float)(8|16|32|64)")
-_INDICES = re.compile(r"indices=u?int(8|16|32|64)")
 
 LEAST_EPSILON = Fraction(1, 10**5)
 """Smallest ε of a pure run for each row of a unit. Scales end at 2⁵⁰: a fiftieth of this ε, shared by the distances of ten thousand pairs
@@ -75,10 +68,11 @@ def open_source(
 
 
 def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
-    """The schema given, checked against the table's header; without one, what the table itself declares.
+    """The schema given, checked against the table's header; without one, columns whose types a paid vote decides.
 
-    Types that a Parquet file or a frame states are taken as public. A CSV file states none: its columns stay undeclared and a paid vote
-    decides.
+    The types in which a frame or file stores its columns are not taken for declarations: one empty cell turns a pandas column of whole
+    numbers into floats, one odd cell turns what a reader inferred into texts. Only what has no text at all (lists, structures, bytes) is
+    told by its stored type, and left out.
     """
     if schema is None:
         source.check_header()
@@ -98,7 +92,7 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
     place = {name: at for at, name in enumerate(source.names)}
     # As the table has them, so that rows come back in the order they went in; the header is public.
     columns = sorted(known.columns, key=lambda column: place.get(column.name, len(place)))
-    return replace(known, columns=tuple(_typed(column, source) for column in columns))
+    return replace(known, columns=tuple(columns))
 
 
 def left_out(source: Source, schema: Schema, *, given: bool) -> str:
@@ -117,40 +111,6 @@ def left_out(source: Source, schema: Schema, *, given: bool) -> str:
             why = "identifiers by their names" if isinstance(column, Identifier) else "of types that are not released"
         reasons.setdefault(why, []).append(name)
     return "; ".join(f"{few(names)} ({why})" for why, names in reasons.items())
-
-
-def _typed(column: Column, source: Source) -> Column:
-    """A column with the type that the table itself states for it, so that it comes back in that type; a schema's own word stands."""
-    stated = source.dtypes.get(column.name) or (source.types or {}).get(column.name)
-    return (
-        column
-        if column.dtype is not None or stated is None
-        else replace(column, dtype=steady(column, stated, source.kind))
-    )
-
-
-def steady(column: Column, stated: str, kind: str) -> str:
-    """A stated type without what one cell can change in it, so that it tells nothing of any row.
-
-    pandas keeps whole numbers as floats, and truth values as objects, once a single cell is empty; an Arrow dictionary counts with as
-    many bits as it has labels. What comes back instead depends on the synthetic rows alone. Where Python objects stay objects (decimals,
-    dates), the guarantee lists that as public.
-
-    >>> from understudy.schema import Integer
-    >>> age = Integer(name="age")
-    >>> steady(age, "float64", "pandas"), steady(age, "Int16", "pandas"), steady(age, "int8", "pandas"), steady(age, "int8", "pyarrow")
-    ('int64', 'Int16', 'int64', 'int8')
-    """
-    stated = _INDICES.sub("indices=int32", stated)
-    if kind != "pandas":
-        return stated
-    if isinstance(column, Boolean) and (_NUMPY.fullmatch(stated) or stated in ("bool", "object")):
-        return "bool"
-    if isinstance(column, Integer) and (_NUMPY.fullmatch(stated) or stated in ("bool", "object")):
-        return "int64"
-    if isinstance(column, Real) and (stated == "bool" or "int" in (_NUMPY.fullmatch(stated) or [""])[0]):
-        return "float64"
-    return "str" if isinstance(column, Categorical) and stated == "object" else stated
 
 
 def readable_again(schema: Schema) -> Schema:
@@ -176,11 +136,8 @@ def refuse_tiny(epsilon: Fraction, max_rows: int, currency: Currency) -> None:
 def _undescribed(source: Source, name: str) -> Column:
     if guess_identifier(name):
         return Identifier(name=name, note="its name says so")
-    dtype = source.dtypes.get(name)
-    if source.types is None:
-        return Undeclared(name=name, dtype=dtype)
-    column = column_of_type(name, source.types[name], dtype=dtype)
-    return column if dtype is None else replace(column, dtype=steady(column, dtype, source.kind))
+    stored = column_of_type(name, (source.types or {}).get(name, "VARCHAR"))
+    return stored if isinstance(stored, Text) else Undeclared(name=name)
 
 
 def without_notes(schema: Schema) -> Schema:
