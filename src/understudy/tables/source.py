@@ -36,8 +36,8 @@ T = TypeVar("T")
 class Source:
     """Rows, opened but not read. Only its header is public.
 
-    `names` is the header; `types` what the file or frame is stored as, None for CSV; `kind` what the owner gave (csv, parquet, pandas, polars,
-    pyarrow, duckdb); `dtypes` a frame's own names for its types; `title` a name for the dataset.
+    `names` is the header; `types` what the file or frame is stored as, None for CSV; `kind` what the owner gave (csv, parquet, pandas,
+    polars, pyarrow, duckdb); `dtypes` a frame's own names for its types; `title` a name for the dataset.
     """
 
     names: tuple[str, ...]
