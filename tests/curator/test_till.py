@@ -16,6 +16,7 @@ from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.ledger import Ledger
 from understudy.curator import Till
 from understudy.errors import BudgetExceeded, LedgerError
+from understudy.signals import STOP_SIGNALS
 
 QUESTION = {"mechanism": "test", "what": 1}
 HALF = Cost(Currency.PURE, Fraction(1, 2))
@@ -142,6 +143,29 @@ def test_ctrl_c_while_counting_is_answered_at_once_and_nothing_is_charged(ledger
     with pytest.raises(KeyboardInterrupt):
         till_of(run).pay(QUESTION, HALF, lambda: signal.raise_signal(signal.SIGINT), lambda exact: {})
     assert ledger.resume(run.id).filter.left == 1
+
+
+class Stopped(Exception):
+    """What the handler of a stop signal raises."""
+
+
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_every_signal_that_stops_a_process_waits_for_the_answer(ledger: Ledger, number: signal.Signals):
+    def stop(*_):
+        raise Stopped
+
+    def pressed(exact):
+        signal.raise_signal(number)
+        return {"x": np.array([41])}
+
+    run, before = ledger.reserve(Budget.of(1, 0), event="test"), signal.signal(number, stop)
+    try:
+        with pytest.raises(Stopped):
+            till_of(run).pay(QUESTION, HALF, nothing, pressed)
+    finally:
+        signal.signal(number, before)
+    again = till_of(ledger.resume(run.id)).pay(QUESTION, HALF, nothing, lambda exact: {"x": np.array([42])})
+    assert again["x"] == 41
 
 
 def test_a_signal_that_is_ignored_stays_ignored(ledger: Ledger):

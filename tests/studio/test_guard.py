@@ -227,7 +227,7 @@ def test_an_upload_lands_in_the_folder_or_nowhere(place: Place, name: str) -> No
         assert found.is_file()
         assert not found.is_symlink()
         found.unlink()
-    assert not list(place.folder.glob(".upload-*"))
+    assert not list(place.folder.glob(".understudy-*"))
 
 
 @pytest.mark.parametrize("size", [str(5 << 30), "9" * 30, ""])

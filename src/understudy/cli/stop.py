@@ -5,16 +5,17 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from contextlib import suppress
 from types import FrameType, TracebackType
 
 import click
+
+from understudy.signals import Handler, find_heeded
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 PATIENCE = 2.0
 """Seconds in which a second signal does not disturb the tidying up after the first."""
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopped(BaseException):
@@ -26,7 +27,7 @@ class Interrupt(BaseException):
 
 
 class Signals:
-    """Ctrl-C and a polite kill raise Interrupt, and are remembered.
+    """Ctrl-C, a polite kill and a closed terminal raise Interrupt, and are remembered; what the process ignores stays ignored.
 
     Remembered, because a library may answer a signal with an exception of its own; whatever ends the command then is an interruption.
     """
@@ -34,7 +35,7 @@ class Signals:
     def __init__(self) -> None:
         self.caught: int | None = None
         self._when = -PATIENCE
-        self._before: dict[signal.Signals, object] = {}
+        self._before: dict[signal.Signals, Handler] = {}
 
     @property
     def code(self) -> int:
@@ -43,8 +44,9 @@ class Signals:
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():
-            for number in _SIGNALS:
-                self._before[number] = signal.signal(number, self._catch)
+            for number, handler in find_heeded().items():
+                self._before[number] = handler
+                signal.signal(number, self._catch)
         _watching.append(self)
         return self
 
@@ -53,7 +55,7 @@ class Signals:
     ) -> None:
         _watching.remove(self)
         for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+            signal.signal(number, handler)
 
     def _catch(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         impatient = time.monotonic() - self._when < PATIENCE
@@ -77,5 +79,6 @@ def heed() -> None:
 
 
 def say(text: str) -> None:
-    """One line on stderr."""
-    click.echo(f"understudy: {' '.join(text.split())}", err=True)
+    """One line on stderr; unsaid where the terminal is gone."""
+    with suppress(OSError):
+        click.echo(f"understudy: {' '.join(text.split())}", err=True)

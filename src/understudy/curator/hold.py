@@ -1,4 +1,4 @@
-"""The hold: Ctrl-C and a polite kill wait while an answer is on its way from its charge to the ledger.
+"""The hold: Ctrl-C, a polite kill and a closed terminal wait while an answer is on its way from its charge to the ledger.
 
 An answer that is cut off there is paid for and lost, and with it the whole run. Nobody means that by Ctrl-C, and the stretch takes a
 fraction of a second: rows are counted before it. What cannot wait (a power cut, kill -9) leaves what till.py says.
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-WAITING = (signal.SIGINT, signal.SIGTERM)
+from understudy.signals import Handler, find_heeded
 
 
 @contextmanager
@@ -26,11 +26,10 @@ def hold() -> Iterator[None]:
         if len(held) == 2:
             logging.getLogger("understudy").warning("understudy: stopping as soon as what is paid for is written down.")
 
-    before = {}
+    before: dict[signal.Signals, Handler] = {}
     try:
-        for number in WAITING if threading.current_thread() is threading.main_thread() else ():
-            handler = signal.getsignal(number)
-            if callable(handler) or handler is signal.SIG_DFL:  # what is ignored stays ignored
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in find_heeded().items():
                 before[number] = handler
                 signal.signal(number, wait)
         yield

@@ -44,11 +44,13 @@ def serve(
         raise Refused(
             'The studio needs more packages: pip install ".[studio,evaluate]" in the folder of Understudy. Nothing was started.'
         ) from None
+    from understudy.scratch import sweep_orphans
     from understudy.studio.guard import Door
     from understudy.studio.workspace import Workspace
 
     if not folder.is_dir():
         raise Refused(f"{folder}: there is no such folder. Make it first. Nothing was started.")
+    sweep_orphans(folder)  # uploads that a killed studio left half-received
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.bind((HOST, port))

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused, UnderstudyError
 from understudy.schema import Schema, dump_schema, load_schema, parse_schema
+from understudy.scratch import HIDDEN_PREFIX, Scratch
 from understudy.workflow.describe import describe
 from understudy.workflow.run import unit_words
 
@@ -89,10 +88,12 @@ class Workspace:
     async def add(self, name: str, chunks: AsyncIterator[bytes]) -> str:
         """Keep an upload under its own name, or one like it that is free; it appears whole or not at all."""
         safe = _safe(name)
-        handle, draft = tempfile.mkstemp(prefix=".upload-", dir=self.folder)
+        scratch = Scratch(self.folder, prefix=HIDDEN_PREFIX)
+        draft = scratch.rows / "upload"
         try:
             size = 0
-            with os.fdopen(handle, "wb") as file:
+            scratch.make()
+            with open(draft, "xb", opener=_open_private) as file:
                 async for chunk in chunks:
                     size += len(chunk)
                     if size > LARGEST:
@@ -104,11 +105,10 @@ class Workspace:
             count, free = 2, safe
             while (self.folder / free).exists():
                 free, count = f"{stem} ({count}).{suffix}", count + 1
-            Path(draft).rename(self.folder / free)
+            draft.rename(self.folder / free)
             return free
         finally:
-            with suppress(FileNotFoundError):
-                Path(draft).unlink()
+            scratch.remove()
 
     # -- what belongs to a table --------------------------------------------------------------------------------------------
 
@@ -185,6 +185,11 @@ class Workspace:
                 count += 1
                 continue
             return runs / str(count)
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open a file that its owner alone may read."""
+    return os.open(path, flags, 0o600)
 
 
 def _safe(name: str) -> str:

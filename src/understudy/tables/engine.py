@@ -7,8 +7,6 @@ one-line TableError that says what was being done and nothing about the rows.
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
@@ -21,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import TableError
+from understudy.scratch import Scratch
 from understudy.tables import sql
 from understudy.tables.arrow import batches
 from understudy.tables.stream import Physical
@@ -43,9 +42,10 @@ class Engine:
 
     def __init__(self) -> None:
         # Named, and promised to be removed, before it is made: an interrupt in the instant of its birth leaves none behind.
-        self.directory = Path(tempfile.gettempdir(), f"understudy-{secrets.token_hex(8)}")
-        self._close = weakref.finalize(self, _dispose, connections := [], self.directory)
-        self.directory.mkdir(mode=0o700)  # only its owner may look inside
+        scratch = Scratch(Path(tempfile.gettempdir()))
+        self.directory = scratch.rows
+        self._close = weakref.finalize(self, _dispose, connections := [], scratch)
+        scratch.make()
         self._connection = duckdb.connect(
             ":memory:",
             config={
@@ -153,10 +153,10 @@ class Engine:
         return name
 
 
-def _dispose(connections: list[duckdb.DuckDBPyConnection], directory: Path) -> None:
+def _dispose(connections: list[duckdb.DuckDBPyConnection], scratch: Scratch) -> None:
     for connection in connections:
         connection.close()
-    shutil.rmtree(directory, ignore_errors=True)
+    scratch.remove()
 
 
 def _reason(error: BaseException) -> str:
