@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.scratch import HIDDEN_PREFIX, Scratch, sweep_orphans
+from understudy.scratch import HIDDEN_PREFIX, PREFIX, Scratch, sweep_orphans
 from understudy.tables.engine import Engine
 
 KEEPER = """
@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 from understudy.scratch import Scratch
 
-scratch = Scratch(Path(sys.argv[1]))
+scratch = Scratch(Path(sys.argv[1]), prefix=sys.argv[2])
 scratch.make()
 (scratch.rows / "spill").mkdir()
 (scratch.rows / "spill" / "cells").write_text("34,F,no")
@@ -35,9 +35,9 @@ STRANGER = 65534
 
 
 @contextmanager
-def keeper(parent: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+def keeper(parent: Path, prefix: str = PREFIX) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     with subprocess.Popen(
-        [sys.executable, "-c", KEEPER, str(parent)],
+        [sys.executable, "-c", KEEPER, str(parent), prefix],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -50,9 +50,9 @@ def keeper(parent: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
             process.kill()
 
 
-def orphan(parent: Path) -> Path:
+def orphan(parent: Path, prefix: str = PREFIX) -> Path:
     """A directory as kill -9 leaves it."""
-    with keeper(parent) as (process, home):
+    with keeper(parent, prefix) as (process, home):
         process.kill()
         process.wait()
     assert (home / "rows" / "spill" / "cells").is_file()
