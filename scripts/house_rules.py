@@ -94,6 +94,31 @@ def exact_rows_stay_home(path: Path, tree: ast.Module) -> Iterator[tuple[int, st
             yield node.lineno, f"`.{node.attr}` reads exact counts outside the curator's room"
 
 
+PRINTERS = {"printer.py", "console.py"}
+"""The modules of cli/ that make control characters harmless before anything is printed."""
+
+PRINTING = re.compile(
+    r"^(builtins\.)?print$|^(click\.)?(echo|secho|echo_via_pager|prompt|confirm|pause|progressbar)$|(^|\.)Console$"
+    r"|^rich\.(print|print_json|inspect|get_console)$|\b(stdout|stderr|__stdout__|__stderr__)\.(write|writelines|buffer\.write)$"
+    r"|^os\.write$|^traceback\.print_\w+$"
+)
+
+
+def one_printer(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """What a command prints goes through the printer, so that no name from a file commands the terminal."""
+    if path.parent.name != "cli" or path.name in PRINTERS:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in {"click", "rich"}:
+            for alias in node.names:
+                if PRINTING.search(f"{node.module}.{alias.name}"):
+                    yield node.lineno, f"`{node.module}.{alias.name}`: print through cli/printer.py or cli/console.py"
+        if not isinstance(node, ast.Call) or not PRINTING.search(ast.unparse(node.func)):
+            continue
+        if not (node.args and all(isinstance(argument, ast.Constant) for argument in node.args)):
+            yield node.lineno, f"`{ast.unparse(node.func)}`: print through cli/printer.py or cli/console.py"
+
+
 RULES: tuple[Rule, ...] = (
     nothing_that_runs_files,
     no_global_randomness,
@@ -101,6 +126,7 @@ RULES: tuple[Rule, ...] = (
     quiet_on_import,
     one_noun_each,
     exact_rows_stay_home,
+    one_printer,
 )
 
 

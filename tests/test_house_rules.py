@@ -44,6 +44,13 @@ BAD = [
     ("models/x.py", "one_noun_each", '"""Long."""\n' + "x = 1\n" * 500),
     ("synthesizers/x.py", "exact_rows_stay_home", "table.sparse_counts(clique)"),
     ("workflow/x.py", "exact_rows_stay_home", "room.table.votes(columns)"),
+    ("cli/x.py", "one_printer", "print(name)"),
+    ("cli/x.py", "one_printer", "import click\nclick.echo(f'{name}')"),
+    ("cli/x.py", "one_printer", "from click import secho"),
+    ("cli/x.py", "one_printer", "from rich import print"),
+    ("cli/x.py", "one_printer", "from rich.console import Console\nConsole(stderr=True).print(name)"),
+    ("cli/x.py", "one_printer", "import sys\nsys.stderr.write(name)"),
+    ("cli/x.py", "one_printer", "import traceback\ntraceback.print_exc()"),
 ]
 
 GOOD = [
@@ -54,6 +61,10 @@ GOOD = [
     ("models/x.py", "one_noun_each", '"""One thing."""'),
     ("curator/x.py", "exact_rows_stay_home", "room.table.votes(columns)"),
     ("utility/x.py", "exact_rows_stay_home", "table.sparse_counts(clique)"),
+    ("cli/x.py", "one_printer", "import sys\nsys.stderr.write('interrupted')"),
+    ("cli/x.py", "one_printer", "console.print_line(text)"),
+    ("cli/printer.py", "one_printer", "import click\nclick.echo(text)"),
+    ("reports/x.py", "one_printer", "file.write(text)"),
 ]
 
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
+from understudy.cli.console import TextConsole
 from understudy.cli.root import run
 from understudy.cli.screen import Screen
 from understudy.schema import load_schema
@@ -23,8 +23,8 @@ from understudy.workflow.run import synthesize
 from .conftest import CANARY
 
 
-def recorded() -> tuple[Screen, Console]:
-    console = Console(record=True, width=100, force_terminal=True, file=io.StringIO(), highlight=False)
+def recorded() -> tuple[Screen, TextConsole]:
+    console = TextConsole(record=True, width=100, force_terminal=True, file=io.StringIO(), highlight=False)
     return Screen(console), console
 
 
@@ -85,7 +85,7 @@ def test_on_a_real_terminal_bars_come_and_go(people: Path, schema: Path, tmp_pat
 
 
 def test_a_bar_says_the_round_and_what_the_account_charged() -> None:
-    console = Console(width=100, force_terminal=True, force_interactive=True, file=io.StringIO(), highlight=False)
+    console = TextConsole(width=100, force_terminal=True, force_interactive=True, file=io.StringIO(), highlight=False)
     screen = Screen(console)
     with screen.progress():
         screen.spending(0.1)

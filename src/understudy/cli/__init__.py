@@ -1,4 +1,6 @@
-"""The command line. One module per command; `root` joins them, `stop` decides how a command ends, `screen` what a terminal shows."""
+"""The command line. One module per command; `root` joins them, `stop` decides how a command ends, `screen` what a terminal shows.
+
+Whatever is printed goes through `printer`, or through `console` where it has colours."""
 
 from __future__ import annotations
 
@@ -12,4 +14,10 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("understudy: interrupted. Nothing was spent and nothing was written.\n")
         sys.exit(130)
-    sys.exit(run())
+    try:
+        sys.exit(run())
+    except Exception:  # UNDERSTUDY_DEBUG asks for it
+        from understudy.cli.printer import write_traceback
+
+        write_traceback()
+        sys.exit(1)

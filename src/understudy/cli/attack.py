@@ -158,7 +158,7 @@ def reconstruct(tables: Path | None, example: bool, limit: int, output: Path | N
     from understudy.risk.attacks import puzzle as room
 
     if example:
-        click.echo(room.census_block_text(), nl=False)
+        report(room.census_block_text().splitlines())
         return
     if tables is None:
         raise click.UsageError("Name a file of published statistics, or see one with --example.")

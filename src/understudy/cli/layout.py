@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-import click
+from understudy.cli.printer import write_json, write_line
 
 
 def bar(share: float, width: int = 24) -> str:
@@ -23,12 +23,12 @@ def bar(share: float, width: int = 24) -> str:
 def report(lines: Sequence[str]) -> None:
     """What was asked for, on stdout."""
     for line in lines:
-        click.echo(line)
+        write_line(line)
 
 
 def report_json(facts: object) -> None:
     """The same for a program: one JSON value on stdout and nothing else."""
-    click.echo(json.dumps(facts, ensure_ascii=False, indent=2, default=_plain))
+    write_json(json.dumps(facts, ensure_ascii=False, indent=2, default=_plain))
 
 
 def _plain(value: object) -> object:

@@ -11,8 +11,9 @@ from understudy.risk.attacks.finding import Bars, Curves, Figure
 from understudy.risk.attacks.svg import spelled, ticks
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
+
+    from understudy.cli.console import TextConsole
 
 MARKS = "●▲■◆✚"
 EXPOSED, SAFE = "bright_red", "bright_blue"
@@ -20,13 +21,13 @@ COLOURS = ("bright_red", "magenta", "green", "yellow", "cyan")
 WIDE, HIGH = 56, 14
 
 
-def plot(figure: Figure, console: Console | None = None) -> None:
+def plot(figure: Figure, console: TextConsole | None = None) -> None:
     """Draw a figure on stdout."""
-    from rich.console import Console
+    from understudy.cli.console import TextConsole
 
-    shown = console or Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    shown = console or TextConsole(file=sys.stdout, highlight=False)
     for line in lines(figure):
-        shown.print(line)
+        shown.print_line(line)
 
 
 def lines(figure: Figure) -> list[Text]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import report_json
+from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_input, check_outputs
 from understudy.cli.screen import Screen
 
@@ -51,7 +51,6 @@ def convert(
         facts = {"output": output, "from": found.format, "to": target, "columns": len(found.schema.columns)}
         report_json({**facts, "notes": [*found.notes, *lost], "reminder": REMINDER})
         return
-    for note in (*found.notes, *lost):
-        click.echo(note)  # in a pipe too: what was left out is what this command reports
+    report([*found.notes, *lost])  # in a pipe too: what was left out is what this command reports
     screen.line(f"{len(found.schema.columns)} columns, {found.format} → {target}: {output}", style="bold")
     screen.line(REMINDER)

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from understudy.cli.printer import show_controls
 from understudy.cli.stop import heed
 from understudy.wording import percent
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress, TaskID
+
+    from understudy.cli.console import TextConsole
 
 _NAME, _WHAT = 10, 52
 
@@ -26,7 +28,7 @@ class Screen:
     >>> Screen(None).line("nobody sees this")
     """
 
-    def __init__(self, console: Console | None) -> None:
+    def __init__(self, console: TextConsole | None) -> None:
         self._console = console
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
@@ -39,16 +41,16 @@ class Screen:
         """The terminal behind stderr, if there is one."""
         if not sys.stderr.isatty():
             return cls(None)
-        from rich.console import Console
+        from understudy.cli.console import TextConsole
 
-        return cls(Console(stderr=True, highlight=False))
+        return cls(TextConsole(stderr=True, highlight=False))
 
     @classmethod
     def plain(cls) -> Screen:
         """Plain text on stdout, for a show that somebody asked for in a pipe."""
-        from rich.console import Console
+        from understudy.cli.console import TextConsole
 
-        return cls(Console(file=sys.stdout, width=100, highlight=False, force_terminal=False, color_system=None))
+        return cls(TextConsole(file=sys.stdout, width=100, highlight=False, force_terminal=False, color_system=None))
 
     @property
     def watched(self) -> bool:
@@ -64,9 +66,9 @@ class Screen:
         from rich.progress import BarColumn, Progress, TextColumn
 
         with Progress(
-            TextColumn(" {task.description:<20}"),
+            TextColumn(" {task.description:<20}", markup=False),
             BarColumn(bar_width=32),
-            TextColumn("{task.fields[said]}"),
+            TextColumn("{task.fields[said]}", markup=False),
             console=self._console,
             transient=True,
         ) as bars:
@@ -94,8 +96,8 @@ class Screen:
         name = stage.partition(" round ")[0]
         said = percent(done) if spent is None else f"{percent(spent)} of the budget spent"
         if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(name, total=1.0, said=said)
-        self._bars.update(self._tasks[name], description=stage, completed=done, said=said)
+            self._tasks[name] = self._bars.add_task(show_controls(name), total=1.0, said=said)
+        self._bars.update(self._tasks[name], description=show_controls(stage), completed=done, said=said)
 
     def stage(self, name: str, what: str, share: str = "") -> None:
         """A stage that is over: what it did, and its part of the budget."""
@@ -103,10 +105,11 @@ class Screen:
             return
         from rich.text import Text
 
-        text = Text.assemble((f" {name:<{_NAME}} ", "bold cyan"), f"{what:<{_WHAT}}" if share else what)
+        told = show_controls(what)
+        text = Text.assemble((f" {name:<{_NAME}} ", "bold cyan"), f"{told:<{_WHAT}}" if share else told)
         if share:
             text.append(f" {share:>6}", style="dim")
-        self._console.print(text, soft_wrap=True)
+        self._console.print_line(text)
 
     def line(self, text: str = "", *, style: str = "") -> None:
         """A sentence, wrapped between words and indented like the stages."""
@@ -114,7 +117,7 @@ class Screen:
             return
         from rich.text import Text
 
-        for part in Text(text).wrap(self._console, self._console.width - 2) or [Text()]:
+        for part in Text(show_controls(text)).wrap(self._console, self._console.width - 2) or [Text()]:
             part.rstrip()
             self._console.print(Text.assemble(" " if part else "", (part.plain, style)))
 
@@ -125,7 +128,7 @@ class Screen:
         from rich.text import Text
 
         for line in text:
-            self._console.print(Text(f" {line}", style=style), soft_wrap=True)
+            self._console.print_line(Text(f" {show_controls(line)}", style=style))
 
     def close(self) -> None:
         """Leave the terminal as it was found, whatever happened."""

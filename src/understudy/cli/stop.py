@@ -8,8 +8,7 @@ import time
 from contextlib import suppress
 from types import FrameType, TracebackType
 
-import click
-
+from understudy.cli.printer import write_line
 from understudy.signals import Handler, find_heeded
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -81,4 +80,4 @@ def heed() -> None:
 def say(text: str) -> None:
     """One line on stderr; unsaid where the terminal is gone."""
     with suppress(OSError):
-        click.echo(f"understudy: {' '.join(text.split())}", err=True)
+        write_line(f"understudy: {' '.join(text.split())}", err=True)
