@@ -70,7 +70,7 @@ docs: $(VENV)/.ready ## Check every page: links resolve, snippets run
 	@$(BIN)/python -m pytest -q tests/test_docs.py
 
 studio: $(VENV)/.ready ## The whole way in a browser, on the tables of FOLDER (default: demo)
-	@mkdir -p $(FOLDER)
+	@mkdir -p -m 700 $(FOLDER)
 	@$(BIN)/understudy studio $(FOLDER)
 
 clean: ## Remove what the other verbs made

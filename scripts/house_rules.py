@@ -117,6 +117,40 @@ def one_printer(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
             continue
         if not (node.args and all(isinstance(argument, ast.Constant) for argument in node.args)):
             yield node.lineno, f"`{ast.unparse(node.func)}`: print through cli/printer.py or cli/console.py"
+WRITERS = {"write_text", "write_bytes", "mkstemp", "mkdtemp", "copyfile"}
+WRITING_ROOMS = {
+    "atomic.py": "the one way to write a file, which makes every writer say who may read it",
+    "ledgerfile.py": "a database, made private by its own hand",
+    "workspace.py": "uploads, which arrive in pieces and are private from the first",
+}
+
+
+def files_say_who_may_read_them(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Files are written through `atomic.whole`, as `draft` or beside it, or in the table's private directory."""
+    if path.parent.name == "tables" or path.name in WRITING_ROOMS:
+        return
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        owner, verb = _called(node.func)
+        mode = _opening_mode(node, at=0 if owner else 1) if verb == "open" else ""
+        if (verb in WRITERS or set(mode) & set("wxa+")) and owner not in {"draft", "part"}:
+            yield node.lineno, f"`{verb}` writes a file past atomic.whole: nobody says who may read it"
+
+
+def _called(function: ast.expr) -> tuple[str, str]:
+    """Of what is something called, and what: of nothing where it is a plain function."""
+    if isinstance(function, ast.Attribute):
+        return function.value.id if isinstance(function.value, ast.Name) else "…", function.attr
+    return "", function.id if isinstance(function, ast.Name) else ""
+
+
+def _opening_mode(call: ast.Call, *, at: int) -> str:
+    """How a file is opened, where that is written down: the argument at this place, or `mode`."""
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
+    places = [*call.args[at : at + 1], *named]
+    texts = [str(place.value) for place in places if isinstance(place, ast.Constant)]
+    return next((text for text in texts if re.fullmatch("[rwxabt+]+", text)), "")
 
 
 RULES: tuple[Rule, ...] = (
@@ -127,6 +161,7 @@ RULES: tuple[Rule, ...] = (
     one_noun_each,
     exact_rows_stay_home,
     one_printer,
+    files_say_who_may_read_them,
 )
 
 

@@ -51,6 +51,11 @@ BAD = [
     ("cli/x.py", "one_printer", "from rich.console import Console\nConsole(stderr=True).print(name)"),
     ("cli/x.py", "one_printer", "import sys\nsys.stderr.write(name)"),
     ("cli/x.py", "one_printer", "import traceback\ntraceback.print_exc()"),
+    ("cli/x.py", "files_say_who_may_read_them", "output.write_text('42')"),
+    ("cli/x.py", "files_say_who_may_read_them", "path.open('wb').write(rows)"),
+    ("reports/x.py", "files_say_who_may_read_them", "open(path, mode='a')"),
+    ("reports/x.py", "files_say_who_may_read_them", "open(path, 'w')"),
+    ("studio/x.py", "files_say_who_may_read_them", "tempfile.mkstemp()"),
 ]
 
 GOOD = [
@@ -65,6 +70,12 @@ GOOD = [
     ("cli/x.py", "one_printer", "console.print_line(text)"),
     ("cli/printer.py", "one_printer", "import click\nclick.echo(text)"),
     ("reports/x.py", "one_printer", "file.write(text)"),
+    ("cli/x.py", "files_say_who_may_read_them", "with whole(path, private=True) as draft:\n    draft.write_text('42')"),
+    (
+        "reports/x.py",
+        "files_say_who_may_read_them",
+        "path.open('rb'), open(path), path.open(), Ledger.open('w.ledger')",
+    ),
 ]
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import PRIVATE, PRIVATE_FOLDER, PUBLIC, modes
 
 from understudy.accounting.ledger import Ledger
 from understudy.cli import demo as module
@@ -16,16 +17,17 @@ from .conftest import Shell
 from .test_synthesize import rows_of
 
 
-def test_the_whole_way(shell: Shell, tmp_path: Path) -> None:
+def test_the_whole_way(shell: Shell, tmp_path: Path, permissive: None) -> None:
     done = shell("demo", "here", "--json")
     assert done.code == 0, done.err
     told, here = done.json, tmp_path / "here"
-    assert {p.name for p in here.iterdir()} == {
-        "survey.csv",
-        "survey.yaml",
-        "synthetic.csv",
-        "survey.understudy",
-        "survey.ledger",
+    assert modes(tmp_path) == {
+        "here": PRIVATE_FOLDER,
+        "here/survey.csv": PRIVATE,
+        "here/survey.yaml": PRIVATE,
+        "here/synthetic.csv": PUBLIC,
+        "here/survey.understudy": PUBLIC,
+        "here/survey.ledger": PRIVATE,
     }
     assert len(rows_of(here / "survey.csv")) == 6_366
     assert abs(len(rows_of(here / "synthetic.csv")) - 6_366) < 300

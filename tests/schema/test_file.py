@@ -397,7 +397,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(SchemaError, match=r"No space left on device\). Nothing was changed"):
+    with pytest.raises(SchemaError, match=r"No space left on device\). Nothing was written"):
         save_schema(second, path)
     assert load_schema(path) == first
     assert [p.name for p in tmp_path.iterdir()] == ["people.yaml"]

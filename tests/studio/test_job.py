@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.conftest import PRIVATE, PRIVATE_FOLDER, PUBLIC, modes
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.studio.job import Job, Jobs
+from understudy.studio.workspace import Workspace
 
 from .conftest import people
 
@@ -61,6 +65,41 @@ def test_the_comparison_holds_attacks_and_their_control(tmp_path: Path) -> None:
     assert "comparing: Linkability" in stages, "each attack is told as it begins, and can be stopped there"
     twin = json.loads((job.folder / "report.json").read_text())
     assert twin["risk"]["facts"]["holdout"] is True
+
+
+async def _bytes_of(path: Path) -> AsyncIterator[bytes]:
+    yield path.read_bytes()
+
+
+def test_only_its_owner_can_read_what_a_studio_keeps_of_the_rows(tmp_path: Path, permissive: None) -> None:
+    (tmp_path / "w").mkdir()
+    workspace = Workspace(tmp_path / "w")
+    asyncio.run(workspace.add("people.csv", _bytes_of(people(tmp_path / "sent.csv"))))
+    workspace.keep_schema("people.csv", workspace.schema_text("people.csv"))
+    workspace.open_account("people.csv", Budget.of(2))
+    job = job_of(
+        tmp_path,
+        source=workspace.path("people.csv"),
+        schema=workspace.schema_path("people.csv"),
+        ledger=workspace.ledger_path("people.csv"),
+        risk=False,
+    )
+    job.folder = workspace.run_folder("people.csv")
+    job.run()
+    assert job.state == "done", job.message
+    assert modes(workspace.folder) == {
+        "people.csv": PRIVATE,
+        "people.csv.yaml": PRIVATE,
+        "people.csv.ledger": PRIVATE,
+        "people.csv.runs": PRIVATE_FOLDER,
+        "people.csv.runs/1": PRIVATE_FOLDER,
+        "people.csv.runs/1/release.understudy": PUBLIC,
+        "people.csv.runs/1/synthetic.csv": PUBLIC,
+        "people.csv.runs/1/public.html": PUBLIC,
+        "people.csv.runs/1/public.json": PUBLIC,
+        "people.csv.runs/1/report.html": PRIVATE,
+        "people.csv.runs/1/report.json": PRIVATE,
+    }
 
 
 def test_attacks_can_be_left_out(tmp_path: Path) -> None:

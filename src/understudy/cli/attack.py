@@ -166,7 +166,7 @@ def reconstruct(tables: Path | None, example: bool, limit: int, output: Path | N
     check(output, tables)
     from understudy.risk.attacks import census as solving
 
-    tell(solving.reconstruct(room.load_puzzle(tables), limit=limit)[0], output, as_json)
+    tell(solving.reconstruct(room.load_puzzle(tables), limit=limit)[0], output, as_json, private=True)
 
 
 def check(output: Path | None, *inputs: Path) -> None:
@@ -178,14 +178,16 @@ def check(output: Path | None, *inputs: Path) -> None:
     check_outputs([output], inputs=inputs)
 
 
-def tell(finding: Finding, output: Path | None, as_json: bool) -> None:
-    """Say what was found, draw it, and keep it where that was asked for."""
+def tell(finding: Finding, output: Path | None, as_json: bool, *, private: bool = False) -> None:
+    """Say what was found, draw it, and keep it where that was asked for; `private` where it was found out about real people."""
+    from understudy.atomic import whole
     from understudy.risk.attacks.svg import page, svg
 
     facts = {"attack": finding.name, "title": finding.title, "text": list(finding.text), **finding.facts}
     if output is not None:
         written = {".svg": lambda: svg(finding.figure), ".html": lambda: page(finding), ".json": lambda: _json(facts)}
-        output.write_text(written[output.suffix.lower()](), encoding="utf-8")
+        with whole(output, private=private) as draft:
+            draft.write_text(written[output.suffix.lower()](), encoding="utf-8")
     if as_json:
         report_json(facts)
         return

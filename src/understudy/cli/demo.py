@@ -46,6 +46,7 @@ QUESTIONNAIRE: dict[str, tuple[str, ...]] = {
 def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     """Release a sensitive survey privately, from CSV to a first comparison, into DIRECTORY (default: demo)."""
     from understudy.accounting.budget import Budget
+    from understudy.atomic import PRIVATE_FOLDER_MODE
     from understudy.errors import Refused
 
     Budget.of(epsilon)
@@ -54,7 +55,7 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
             "The demo's survey comes with statsmodels: pip install '.[evaluate]' in the folder of Understudy. Nothing was spent."
         )
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
         raise Refused(f"{directory}: cannot be made ({error.strerror}). Nothing was spent.") from None
     # The demo is a show: it is told in a pipe too.
@@ -136,10 +137,13 @@ def write_survey(path: Path) -> int:
     """Write the survey as a CSV file; how many answers it has."""
     from statsmodels.datasets import fair
 
+    from understudy.atomic import whole
+
     table = fair.load_pandas().data
     names = [str(name) for name in table.columns]
     lines = [",".join(names), *(",".join(f"{cell:.7g}" for cell in row) for row in table.itertuples(index=False))]
-    path.write_text("\n".join(lines) + "\n")
+    with whole(path, private=True) as draft:
+        draft.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return len(table)
 
 

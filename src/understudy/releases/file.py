@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.atomic import whole
 from understudy.errors import ReleaseError
 from understudy.releases.arrays import pack, unpack
-from understudy.releases.atomic import whole
 from understudy.releases.document import from_document, to_document
 from understudy.releases.fields import parse
 from understudy.releases.release import Release
@@ -43,7 +43,7 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
     """Write a release file; it appears whole or not at all, and only if it can be read back."""
     data = to_bytes(release)
     from_bytes(data)
-    with whole(path) as draft:
+    with whole(path, private=False) as draft:
         draft.write_bytes(data)
 
 

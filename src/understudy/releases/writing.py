@@ -19,8 +19,8 @@ from pathlib import Path
 import duckdb
 from numpy.random import Generator
 
+from understudy.atomic import whole, whole_folder
 from understudy.errors import Refused, ReleaseError
-from understudy.releases.atomic import whole, whole_folder
 from understudy.releases.frames import parquet
 from understudy.releases.frames.cells import CHUNK, Batches, Cells, Pins, Spreads, as_text, decode, microseconds
 from understudy.releases.frames.duck import Session, as_it_was, decimal, typed
@@ -71,7 +71,7 @@ def write_rows(
         raise Refused(
             f"{path}: two columns' names differ only in case. Write a .csv file instead. Nothing was written."
         )
-    with whole(path) as draft:
+    with whole(path, private=False) as draft:
         try:
             if suffix == ".csv":
                 _write_csv(decode(schema, codes, rng, pins, spreads), draft)

@@ -21,9 +21,9 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined, Template
 from numpy.typing import NDArray
 
+from understudy.atomic import whole
 from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
-from understudy.releases.atomic import whole
 from understudy.releases.pile import lines
 from understudy.reports.chart import column_chart, scale_bar, scatter
 from understudy.reports.groups import groups_of
@@ -203,12 +203,15 @@ class Report:
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page (`.html`) and its twin beside it (`.json`); each appears whole or not at all."""
+        """Write the page (`.html`) and its twin beside it (`.json`); each appears whole or not at all.
+
+        Where real rows were read for them, only their owner may read them.
+        """
         where = Path(path)
         page = self.to_html().encode()
         twin = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False).encode()
         for target, data in ((where, page), (where.with_suffix(".json"), twin)):
-            with whole(target) as draft:
+            with whole(target, private=self.internal) as draft:
                 draft.write_bytes(data)
 
     def _repr_html_(self) -> str:

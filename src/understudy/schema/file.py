@@ -10,14 +10,13 @@ Reading builds nothing but a schema, and every error says file, line and column.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import secrets
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from understudy.atomic import whole
 from understudy.errors import SchemaError
 from understudy.schema.page import dump_schema
 from understudy.schema.reading import read_schema
@@ -58,7 +57,7 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
 
 
 def save_schema(schema: Schema, path: str | os.PathLike[str]) -> None:
-    """Write a schema file, whole or not at all.
+    """Write a schema file, whole or not at all, for its owner alone to read: it may have been drafted from the rows.
 
     >>> schema = parse_schema("columns: {smoker: boolean}")
     >>> import tempfile
@@ -71,20 +70,12 @@ def save_schema(schema: Schema, path: str | os.PathLike[str]) -> None:
 
 
 def write_whole(text: str, path: Path) -> None:
-    """Write a text file, whole or not at all. The draft is named before it is made, so that an interrupt leaves none behind."""
-    draft = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
-    try:
-        with draft.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.chmod(0o644)
-        draft.replace(path)
-    except OSError as error:
-        raise SchemaError(f"{path}: cannot be written ({error.strerror}). Nothing was changed") from None
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
+    """Write what is said of a table, whole or not at all.
+
+    The file is private: it may have been drafted from the rows, and is not public before its owner says so.
+    """
+    with whole(path, private=True, error=SchemaError) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
 
 
 def schema_from_dict(plain: object) -> Schema:

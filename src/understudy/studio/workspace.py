@@ -16,9 +16,11 @@ from pathlib import Path
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
+from understudy.atomic import PRIVATE_FOLDER_MODE
 from understudy.errors import Refused, UnderstudyError
 from understudy.schema import Schema, dump_schema, load_schema, parse_schema
 from understudy.scratch import HIDDEN_PREFIX, Scratch
+from understudy.schema.file import write_whole
 from understudy.workflow.describe import describe
 from understudy.workflow.run import unit_words
 
@@ -127,10 +129,7 @@ class Workspace:
     def keep_schema(self, name: str, text: str) -> Schema:
         """Check and keep what the owner wrote; nothing is kept where it is wrong."""
         schema = parse_schema(text)
-        where = self.schema_path(name)
-        draft = where.with_name(f".{where.name}.draft")
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(where)
+        write_whole(text, self.schema_path(name))
         return schema
 
     def schema_text(self, name: str, *, fresh: bool = False, public_domains: bool = False) -> str:
@@ -173,14 +172,14 @@ class Workspace:
         Ledger.create(where, dataset=Path(name).stem, cap=budget, unit=unit).close()
 
     def run_folder(self, name: str) -> Path:
-        """A fresh folder for one run."""
+        """A fresh folder for one run, for its owner alone: the comparison with the real rows goes there too."""
         path = self.path(name)
         runs = path.with_name(f"{path.name}.runs")
-        runs.mkdir(exist_ok=True)
+        runs.mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
         count = 1
         while True:
             try:
-                (runs / str(count)).mkdir()
+                (runs / str(count)).mkdir(mode=PRIVATE_FOLDER_MODE)
             except FileExistsError:
                 count += 1
                 continue

@@ -160,6 +160,6 @@ def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
     schema: Schema = parse_schema("columns: {rows: {type: integer, min: 0, max: 1}}")
     with pytest.raises(SchemaError, match="SmartNoise keeps this word"):
         save_format(schema, tmp_path / "out.yaml", "smartnoise")
-    with pytest.raises(SchemaError, match="Nothing was changed"):
+    with pytest.raises(SchemaError, match="Nothing was written"):
         save_format(schema, tmp_path / "nowhere" / "out.json", "sdv")
     assert list(tmp_path.iterdir()) == []
