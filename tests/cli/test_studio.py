@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import signal
+import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tests.studio.conftest import enter, opened, people
+from tests.studio.other_user import ROOT, SPY, run_as_other_user
 
 from understudy.accounting.ledger import Ledger
 
@@ -57,6 +61,69 @@ def test_a_run_that_is_cut_off_stays_spent_and_says_so(tmp_path: Path) -> None:
     assert err.count("\n") == 1, err
     with Ledger.open(tmp_path / "wide.csv.ledger") as book:
         assert book.totals().epsilon == 1
+
+
+BROWSER = """#!/bin/sh
+printf '%s' "$1" > "{seen}.part" && mv "{seen}.part" "{seen}"
+while [ -e "{seen}" ]; do sleep 0.05; done
+"""
+"""A browser that notes what it was told to open, and stays until the note is taken away."""
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A home directory that others may look into, as they are on many machines."""
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+def write_browser(folder: Path) -> tuple[str, Path]:
+    """A command line for a browser, and where it notes what it opens."""
+    seen, script = folder / "seen", folder / "browser"
+    script.write_text(BROWSER.format(seen=seen))
+    script.chmod(0o755)
+    return f"{script} %s &", seen
+
+
+def wait_for(path: Path) -> str:
+    until = time.monotonic() + 120
+    while not path.exists():
+        assert time.monotonic() < until, f"there is no {path.name}"
+        time.sleep(0.02)
+    return path.read_text()
+
+
+def test_the_token_stands_on_no_command_line_and_in_no_file_of_others(tmp_path: Path, home: Path) -> None:
+    browser, seen = write_browser(tmp_path)
+    process, port, token = opened(tmp_path, browser=browser, home=home)
+    try:
+        uri = wait_for(seen)
+        page = Path(uri.removeprefix("file://"))
+        assert token not in uri
+        assert token in page.read_text()
+        # Another user looks through every command line while the browser starts, and tries to read the page.
+        command_lines, page_was_read = run_as_other_user(SPY, token=token, page=str(page))
+        assert command_lines == 0
+        assert page_was_read is not ROOT  # who is not root has nobody else to be
+        enter(port, token)
+        assert list(home.iterdir()) == []
+    finally:
+        seen.unlink(missing_ok=True)
+        process.terminate()
+        process.communicate(timeout=120)
+
+
+def test_the_page_for_the_browser_goes_with_the_studio(tmp_path: Path, home: Path) -> None:
+    browser, seen = write_browser(tmp_path)
+    process, _, _ = opened(tmp_path, browser=browser, home=home)
+    wait_for(seen)
+    assert len(list(home.iterdir())) == 1
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=120)
+    seen.unlink()  # the browser ends too, which holds the terminal
+    process.communicate(timeout=120)
+    assert list(home.iterdir()) == []
 
 
 def test_a_folder_is_needed(shell: Shell) -> None:

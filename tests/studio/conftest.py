@@ -63,15 +63,24 @@ def get(port: int, path: str, cookie: str = "") -> tuple[dict[str, str], str]:
         return {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
 
 
-def opened(folder: Path, *, stderr: int = subprocess.PIPE) -> tuple[subprocess.Popen[str], int, str]:
-    """A studio in a process of its own, its port and its first token."""
+def opened(
+    folder: Path,
+    *,
+    stderr: int = subprocess.PIPE,
+    program: str = "from understudy.cli import main; main()",
+    browser: str | None = None,
+    home: Path | None = None,
+) -> tuple[subprocess.Popen[str], int, str]:
+    """A studio in a process of its own, its port and its first token. It opens a browser, any command line, where one is named."""
     process = subprocess.Popen(
-        [sys.executable, "-c", "from understudy.cli import main; main()", "studio", str(folder), "--no-browser"],
+        [sys.executable, "-c", program, "studio", str(folder), *([] if browser else ["--no-browser"])],
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
         # Tests run side by side: threads of the algebra library would only wait for each other.
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        | ({"BROWSER": browser} if browser else {})
+        | ({"HOME": str(home)} if home else {}),
     )
     assert process.stdout is not None
     said = ""

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.releases import Release
+from understudy.studio.redirect import RedirectPage
 
 from .conftest import Place, people
 from .test_views import HOSTILE
@@ -104,6 +105,21 @@ def test_the_address_opens_the_studio_once(browser: Browser, place: Place) -> No
     assert "Choose" not in taken
     context.close()
     again.context.close()
+
+
+def test_a_page_on_the_disk_leads_into_the_studio(browser: Browser, place: Place, tmp_path: Path) -> None:
+    line = ""
+    while "token=" not in line:
+        line = place.said.readline()
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    with RedirectPage(tmp_path) as redirect:
+        page.goto(redirect.write(line.strip()))
+        page.wait_for_url(f"{place.url}/")
+    assert page.locator("h1").inner_text() == "Choose a table"
+    assert [c["sameSite"] for c in context.cookies()] == ["Strict"]
+    context.close()
 
 
 def test_the_whole_path(page: Page, place: Place, tmp_path: Path) -> None:

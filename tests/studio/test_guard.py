@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from .conftest import Place, enter, people
+from .conftest import Place, enter, opened, people
+from .other_user import ROOT, STUDIO_UID, ask_as_other_user
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -112,6 +113,26 @@ def test_no_secret_is_another(place: Place) -> None:
     assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=place.session)[0] == 403
     assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=place.used)[0] == 403
     assert post(place, "/api/plan", {"table": "people.csv"}, x_understudy_change=change, cookie=session)[0] == 200
+
+
+def test_another_user_of_this_machine_gets_nothing_whatever_they_know(tmp_path: Path) -> None:
+    people(tmp_path / "people.csv")
+    program = f"import os; os.geteuid = lambda: {STUDIO_UID}; from understudy.cli import main; main()"
+    process, port, token = opened(tmp_path, program=program)
+    try:
+        # A header that names another asker changes nothing.
+        for headers in ({}, {"X_Forwarded_For": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"}):
+            status, cookie, text = ask_as_other_user(port, f"/?token={token}", **headers)
+            assert (status, cookie, text) == (403, None, "The studio belongs to another user of this machine.")
+        if (
+            ROOT
+        ):  # or there is no owner here to show that the token is still good, and the cookie good for the owner alone
+            session, _ = enter(port, token)
+            status, _, text = ask_as_other_user(port, "/", Cookie=f"understudy_studio_{port}={session}")
+            assert (status, "people" in text) == (403, False)
+    finally:
+        process.terminate()
+        process.communicate(timeout=120)
 
 
 @pytest.mark.parametrize("name", ["understudy_studio", "understudy_studio_1", "session", "token"])

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from understudy.cli.layout import report
 from understudy.cli.stop import Stopped, interrupted
+from understudy.errors import UnderstudyError
+
+if TYPE_CHECKING:
+    from understudy.studio.redirect import RedirectPage
 
 
 @click.command(short_help="The whole way in a browser, on this machine alone.")
@@ -22,15 +27,19 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
 
     Schemas, ledgers and runs are kept beside the tables. Ctrl-C ends it.
     """
+    from understudy.studio.redirect import RedirectPage
     from understudy.studio.serve import Address, serve
+
+    page = RedirectPage()
 
     def ready(address: Address) -> None:
         if not address.first:
+            page.remove()
             report(["Opened; that address is used up. For another browser:", f"  {address.url}"])
             return
         report(["The studio is open at", f"  {address.url}", "Ctrl-C ends it. Nothing leaves this machine."])
         if not no_browser:
-            webbrowser.open(address.url)
+            open_browser(page, address.url)
 
     cut = 0
 
@@ -39,7 +48,8 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
         cut = runs
 
     try:
-        serve(folder, port=port, ready=ready, closed=closed)
+        with page:
+            serve(folder, port=port, ready=ready, closed=closed)
     except BaseException as error:
         if not interrupted(error):
             raise
@@ -49,3 +59,13 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
             else ""
         )
         raise Stopped(f"the studio is closed.{told} Tables, ledgers and runs are in {folder.resolve()}.") from None
+
+
+def open_browser(page: RedirectPage, url: str) -> None:
+    """Show the address in a browser, through a page that only its owner can read: command lines are everybody's to read."""
+    try:
+        uri = page.write(url)
+    except UnderstudyError as error:
+        report([str(error)])
+        return
+    webbrowser.open(uri)

@@ -52,7 +52,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class Studio:
     """One workspace, its runs, and the pages about them."""
 
-    def __init__(self, workspace: Workspace, door: Door, port: int) -> None:
+    def __init__(self, workspace: Workspace, door: Door, port: int, owner: int | None = None) -> None:
         self.workspace = workspace
         self.jobs = Jobs()
         self.app = Starlette(
@@ -73,7 +73,7 @@ class Studio:
                 Route("/run/{run}/file/{kind}", self._told(self.download)),
                 Route("/compare", self._told(self.compare)),
             ],
-            middleware=[Middleware(Guard, door=door, port=port)],
+            middleware=[Middleware(Guard, door=door, port=port, owner=owner)],
         )
 
     # -- choose -------------------------------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
-"""The guard at the studio's door: only this machine, only this visitor, only from the studio's own pages.
+"""The guard at the studio's door: only this machine, only this user and visitor, only from the studio's own pages.
 
-The server listens on 127.0.0.1, but any page in the visitor's browser can reach that address. Three secrets, none of which tells another:
+The server listens on 127.0.0.1, but any user of this machine, and any page in the visitor's browser, can reach that address. Where the
+system says who opened a connection, no user but the studio's own and root is answered, whatever is shown. Three secrets, none of which
+tells another:
 
 launch   in the address on the custodian's terminal; it opens the door once and is worth nothing afterwards, for addresses end up in
-         histories and in the list of processes. The next one is told to the terminal alone.
+         histories. The next one is told to the terminal alone.
 session  in a cookie that no script can read and no other site can send, under a name of this port's own.
 change   in the studio's own pages; whatever changes something brings it in a header that no other page can send.
 
@@ -21,6 +23,9 @@ from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoin
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
+
+from understudy.studio.asking import aside
+from understudy.studio.peer import is_other_user
 
 HEADER = "x-understudy-change"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
@@ -101,16 +106,20 @@ class Door:
 
 
 class Guard(BaseHTTPMiddleware):
-    """Lets in what the module's text says, and nothing else."""
+    """Lets in what the module's text says, and nothing else. `owner` is the user id of the studio, where users have one."""
 
-    def __init__(self, app: ASGIApp, door: Door, port: int) -> None:
+    def __init__(self, app: ASGIApp, door: Door, port: int, owner: int | None = None) -> None:
         super().__init__(app)
         self.door = door
         self.port = port
+        self.owner = owner
         self.cookie = f"understudy_studio_{port}"
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """Check one request, and put the headers on its answer."""
+        if await aside(lambda: self._comes_from_other_user(request)):
+            told = "The studio belongs to another user of this machine."
+            return self._sealed(PlainTextResponse(told, status_code=403))
         refusal = self._foreign(request)
         if refusal is not None:
             return self._sealed(refusal)
@@ -140,6 +149,13 @@ class Guard(BaseHTTPMiddleware):
         answer = HTMLResponse(_ON)
         answer.set_cookie(self.cookie, visit.session, httponly=True, samesite="strict", path="/")
         return answer
+
+    def _comes_from_other_user(self, request: Request) -> bool:
+        """Whether the connection is known to be another user's; the secrets are not even looked at then, and none is used up."""
+        client, server = request.scope.get("client"), request.scope.get("server")
+        if self.owner is None or client is None or server is None:
+            return False
+        return is_other_user(tuple(client), tuple(server), self.owner)
 
     def _foreign(self, request: Request) -> Response | None:
         """Why a request is nobody's who could be let in."""

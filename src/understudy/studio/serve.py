@@ -46,6 +46,7 @@ def serve(
         ) from None
     from understudy.scratch import sweep_orphans
     from understudy.studio.guard import Door
+    from understudy.studio.peer import find_own_uid
     from understudy.studio.workspace import Workspace
 
     if not folder.is_dir():
@@ -65,9 +66,14 @@ def serve(
                 ready(Address(free, token, first=False))
 
         door = Door(used)
-        studio = Studio(Workspace(folder.resolve()), door, free)
+        studio = Studio(Workspace(folder.resolve()), door, free, find_own_uid())
         config = uvicorn.Config(
-            studio.app, log_level="critical", access_log=False, server_header=False, date_header=False
+            studio.app,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,  # or a header would say who asks, and whoever asks writes the headers
         )
         server = uvicorn.Server(config)
         listener.listen(128)  # whoever comes before the server is up waits
