@@ -117,6 +117,8 @@ def one_printer(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
             continue
         if not (node.args and all(isinstance(argument, ast.Constant) for argument in node.args)):
             yield node.lineno, f"`{ast.unparse(node.func)}`: print through cli/printer.py or cli/console.py"
+
+
 WRITERS = {"write_text", "write_bytes", "mkstemp", "mkdtemp", "copyfile"}
 WRITING_ROOMS = {
     "atomic.py": "the one way to write a file, which makes every writer say who may read it",
