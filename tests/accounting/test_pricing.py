@@ -22,6 +22,8 @@ from understudy.accounting.pricing import (
     scale_for,
 )
 from understudy.errors import InvalidBudget, Refused
+from understudy.noise import draw
+from understudy.noise.reference import is_double
 
 ACCEPTED = [
     (Law.DISCRETE_LAPLACE, Currency.PURE),
@@ -38,6 +40,11 @@ sizes = st.tuples(st.fractions(min_value="1/64", max_value=1000), st.integers(1,
 )
 
 
+def next_finer(scale):
+    """The next smaller scale: a step of the grid below, or the next double where those lie further apart."""
+    return min(scale - Fraction(1, GRID), Fraction(math.nextafter(float(scale), 0)))
+
+
 @pytest.mark.parametrize(("law", "currency"), ACCEPTED)
 @given(amount=amounts, sensitivity=sizes)
 @settings(deadline=None)
@@ -45,9 +52,25 @@ def test_a_scale_never_costs_more_than_was_paid_and_a_finer_one_would(law, curre
     scale = scale_for(law, amount, sensitivity, currency)
     assert GRID % scale.denominator == 0
     assert price(law, scale, sensitivity, currency).amount <= amount
-    finer = scale - Fraction(1, GRID)
+    finer = next_finer(scale)
     if finer > 0 and (law, currency) != (Law.DISCRETE_LAPLACE, Currency.GDP):  # whose price is a rounded one
         assert price(law, finer, sensitivity, currency).amount > amount
+
+
+@pytest.mark.parametrize(("law", "currency"), ACCEPTED)
+@given(amount=st.floats(-30, 3).map(lambda x: Fraction(10**x)), sensitivity=sizes)
+@settings(deadline=None)
+def test_every_scale_is_a_double(law, currency, amount, sensitivity):
+    """OpenDP takes no other: a scale it refused was refused after the charge."""
+    assert is_double(scale_for(law, amount, sensitivity, currency))
+
+
+def test_a_wide_scale_of_a_zcdp_run_is_drawn_with():
+    """Noise of about 2⁴⁰ needs more than 53 bits on the grid, unless it is rounded up."""
+    one = Sensitivity(Fraction(1), Fraction(1))
+    scale = scale_for(Law.DISCRETE_GAUSSIAN, Fraction(1, 3 * 2**80), one, Currency.ZCDP)
+    assert 2**40 < scale < 2**41
+    assert draw(Law.DISCRETE_GAUSSIAN, scale, 3).shape == (3,)
 
 
 @pytest.mark.parametrize(("law", "currency"), REFUSED)

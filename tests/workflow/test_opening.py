@@ -23,6 +23,16 @@ def test_an_epsilon_too_small_for_any_noise_is_refused_before_it_is_spent(epsilo
     assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]
 
 
+@pytest.mark.parametrize("currency", ["gdp", "zcdp"])
+def test_a_budget_too_small_for_any_gaussian_noise_is_refused_before_it_is_spent(currency, tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("smoker\nyes\n")
+    schema = Schema(columns=(Boolean(name="smoker"),))
+    with pytest.raises(Refused, match=r"noise alone.*Nothing was spent"):
+        synthesize(path, schema, epsilon="1e-12", delta="1e-20", currency=currency)
+    assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]
+
+
 def test_the_smallest_epsilon_is_not_refused(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("smoker\nyes\n")

@@ -18,7 +18,8 @@ whose μ is Φ⁻¹(p) − Φ⁻¹(q); the supremum over t is √(π/8)·ε in t
 4 (tests/accounting/test_pricing.py). In zCDP it costs ε²/8 (Cesar, Rogers, "Bounding, concentrating, and truncating",
 2021).
 
-Scales are rounded up to a fraction with denominator 2²⁰: the sampler draws with that very number and the price is its price.
+Scales are rounded up to a fraction with denominator 2²⁰ that a double holds, so that every sampler can draw with that very number
+(OpenDP takes doubles alone); the price is the price of what is drawn.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from understudy.errors import InvalidBudget, Refused
 
 GRID = 2**20
 """Denominator of every scale of noise and of every ε of a private choice."""
+
+SCALE_BITS = 53
+"""Significant bits of a scale: those of a double. On the grid they run short from 2³³ up."""
 
 CHOICE_GDP = Fraction(393, 1000)
 """μ² of a private choice with ε = 1 in a GDP run."""
@@ -157,12 +161,20 @@ def _of_pure(epsilon: Fraction, currency: Currency) -> Fraction:
 
 
 def _up(value: Fraction) -> Fraction:
-    return Fraction(math.ceil(value * GRID), GRID)
+    """The smallest scale that is at least `value`."""
+    return _scale_of(math.ceil(value * GRID))
 
 
 def _root_up(square: Fraction) -> Fraction:
-    """The smallest k/GRID with (k/GRID)² ≥ square, in integers."""
-    return Fraction(math.isqrt(math.ceil(square * GRID**2) - 1) + 1, GRID)
+    """The smallest scale whose square is at least `square`, in integers."""
+    return _scale_of(math.isqrt(math.ceil(square * GRID**2) - 1) + 1)
+
+
+def _scale_of(steps: int) -> Fraction:
+    """So many steps of the grid, rounded up to a double."""
+    spare = max(0, steps.bit_length() - SCALE_BITS)
+    significant = -(-steps >> spare)  # a shift rounds down, so this rounds up
+    return Fraction(significant << spare, GRID)
 
 
 def _root_down(square: Fraction) -> Fraction:

@@ -15,8 +15,10 @@ from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import default_law, scale_for
 from understudy.curator.till import Till
+from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.noise import draw
+from understudy.noise.laws import LARGEST_SCALE
 from understudy.schema import Schema
 
 Draw = Callable[[Law, Fraction, tuple[int, ...]], NDArray[np.int64]]
@@ -81,8 +83,13 @@ class Room:
         return default_law(self.currency)
 
     def scale(self, amount: Fraction, sensitivity: Sensitivity) -> Fraction:
-        """The smallest scale on the grid whose price is at most `amount`."""
-        return scale_for(self.law, amount, sensitivity, self.currency)
+        """The smallest scale on the grid whose price is at most `amount`; refused here, before the charge, where none is drawn so wide."""
+        scale = scale_for(self.law, amount, sensitivity, self.currency)
+        if scale > LARGEST_SCALE:
+            raise Refused(
+                "This part of the budget buys noise wider than any that is drawn (2^50), so nothing was asked. Use a larger ε"
+            )
+        return scale
 
     def noisy(self, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
         """Exact counts plus exact noise on every cell, the empty ones too. Counts are far below 2⁶²: their sum cannot wrap.

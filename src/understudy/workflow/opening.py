@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from understudy.accounting.cost import Currency
+from understudy.accounting.filter import Filter
 from understudy.errors import Refused, SchemaError, TableError
 from understudy.releases.pile import few
 from understudy.schema import (
@@ -30,6 +31,9 @@ Word = TypeVar("Word", bound=StrEnum)
 LEAST_EPSILON = Fraction(1, 10**5)
 """Smallest ε of a pure run for each row of a unit. Scales end at 2⁵⁰: a fiftieth of this ε, shared by the distances of ten thousand pairs
 on their finer grid, stays below."""
+
+LEAST_MU = Fraction(2, 10**9)
+"""Smallest μ of a GDP run for each row of a unit, and of a zCDP run with ρ = μ²/2, by the same reckoning: roots of parts add up."""
 
 
 def one_of(kind: type[Word], value: str, noun: str) -> Word:
@@ -123,14 +127,19 @@ def readable_again(schema: Schema) -> Schema:
     return schema
 
 
-def refuse_tiny(epsilon: Fraction, max_rows: int, currency: Currency) -> None:
-    """Refuse an ε at which Laplace noise would be wider than any that is drawn, whatever part of the budget an answer gets."""
+def refuse_tiny(filter: Filter, max_rows: int) -> None:
+    """Refuse a budget at which noise would be wider than any that is drawn, whatever part of it an answer gets."""
     least = LEAST_EPSILON * max_rows
-    if currency is Currency.PURE and epsilon < least:
-        raise Refused(
-            f"With ε below {float(least):g} every answer would be noise alone. Use a larger ε, or allow a small δ such as 1e-9."
-            " Nothing was spent"
-        )
+    if filter.currency is Currency.PURE:
+        if filter.total < least:
+            raise Refused(
+                f"With ε below {float(least):g} every answer would be noise alone. Use a larger ε, or allow a small δ such as 1e-9."
+                " Nothing was spent"
+            )
+        return
+    mu_squared = filter.total if filter.currency is Currency.GDP else 2 * filter.total
+    if mu_squared < (LEAST_MU * max_rows) ** 2:
+        raise Refused("With so small an ε and δ every answer would be noise alone. Use a larger ε. Nothing was spent")
 
 
 def _undescribed(source: Source, name: str) -> Column:

@@ -253,7 +253,7 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: F
             "No column is left to release: all are identifiers, text or left out. Change the schema. Nothing was spent"
         )
     refuse_contradictions(schema)
-    refuse_tiny(epsilon, schema.unit.max_rows, filter.currency)
+    refuse_tiny(filter, schema.unit.max_rows)
     if needs_delta(schema) and filter.delta <= 0:
         raise Refused(
             "Values that nobody declared have to be learned, and that cannot be done with δ = 0."

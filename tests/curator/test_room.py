@@ -1,0 +1,22 @@
+"""The room: what a share of the budget buys, before anything is paid."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from curator.rooms import room_of
+from understudy.accounting.cost import Currency
+from understudy.errors import Refused
+from understudy.schema import Boolean, Schema
+
+SMOKERS = Schema(columns=(Boolean(name="smoker"),))
+
+
+@pytest.mark.parametrize("currency", Currency)
+def test_noise_wider_than_any_that_is_drawn_is_refused_before_the_charge(currency):
+    room = room_of([{"smoker": True}], SMOKERS, currency=currency)
+    with pytest.raises(Refused, match="nothing was asked"):
+        room.scale(Fraction(1, 10**40), room.unit_vector())
+    assert room.till.charges == []
