@@ -25,6 +25,9 @@ class UnderstudyError(Exception):
     True
     """
 
+    run: str | None = None
+    """The run that had reserved its budget when this was raised, and that `resume` takes up; None where nothing was spent."""
+
 
 class SchemaError(UnderstudyError):
     """A description of a table that contradicts itself, or a file that cannot be read as one."""

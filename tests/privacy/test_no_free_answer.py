@@ -111,13 +111,26 @@ def check_options(options: dict[str, object], people: Path) -> None:
 # Failure at every function that is called from the reservation on
 
 
-def attempt(people: Path, method: str, schema: Schema | None, **options: object) -> Release:
-    release = synthesize(
+def make_release(people: Path, method: str, schema: Schema | None, **options: object) -> Release:
+    return synthesize(
         people, schema, epsilon=1, delta="1e-6", synthesizer=method, ledger=people.with_name("people.ledger"), **options
     )
+
+
+def write_files(people: Path, release: Release) -> None:
     release.save(people.with_name("people.understudy"))
     release.write(people.with_name("out.csv"), seed=1)
+
+
+def attempt(people: Path, method: str, schema: Schema | None, **options: object) -> Release:
+    release = make_release(people, method, schema, **options)
+    write_files(people, release)
     return release
+
+
+def said_by(error: BaseException) -> str:
+    """What somebody reads of an error: its text and its notes."""
+    return " ".join([str(error), *getattr(error, "__notes__", ())])
 
 
 @cache
@@ -142,10 +155,17 @@ def answers(path: Path) -> dict[int, bytes]:
 
 
 def check_fault(where: str, people: Path, method: str, schema: Schema | None) -> None:
-    """After a failure: what was drawn is paid for, no file is half there, and resuming gives the stored answers again."""
-    ledger, release = people.with_name("people.ledger"), None
-    with spied(ledger) as draws, fault_at(where), suppress(Fault, UnderstudyError):
-        release = attempt(people, method, schema)
+    """After a failure: what was drawn is paid for, no file is half there, and resuming gives the stored answers again.
+
+    And whoever reads the error learns what stays spent and which run to take up; where the release was made, it can be written once more.
+    """
+    ledger, release, error = people.with_name("people.ledger"), None, None
+    with spied(ledger) as draws, fault_at(where):
+        try:
+            release = make_release(people, method, schema)
+            write_files(people, release)
+        except (Fault, UnderstudyError) as raised:
+            error = raised
     outputs = [people.with_name(n) for n in ("people.understudy", "out.csv") if people.with_name(n).exists()]
     if spent(ledger) == 0:  # it failed while reserving
         assert not draws
@@ -167,6 +187,13 @@ def check_fault(where: str, people: Path, method: str, schema: Schema | None) ->
     stored = answers(ledger)
     with Ledger.open(ledger) as book:
         (run,) = book.runs()
+    if release is not None:
+        write_files(people, release)
+    elif error is not None:
+        assert f"What run {run.id} reserved (ε = 1.00, δ = 1e-6) stays spent in {ledger}" in said_by(error), where
+        assert "Nothing was spent" not in said_by(error)
+        assert f"--resume {run.id}" in said_by(error) or charged > kinds(ledger).count("answer")
+        assert error.run == run.id if isinstance(error, UnderstudyError) else True
     with suppress(BudgetExceeded):  # a charge whose answer was lost stays spent, and may leave too little
         attempt(people, method, schema, resume=run.id)
     assert {step: payload for step, payload in answers(ledger).items() if step in stored} == stored
@@ -285,7 +312,12 @@ def test_a_command_that_fails_writes_nothing_and_says_what_stays_spent(where, pe
         assert command(line) != 0
     assert not out.exists()
     assert spent(ledger) == 1
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    said = capsys.readouterr().err
+    with Ledger.open(ledger) as book:
+        (run,) = book.runs()
+    assert len(said.splitlines()) == 1
+    assert f"What run {run.id} reserved" in said
+    assert "Nothing was spent" not in said
 
 
 # Every question a curator answers

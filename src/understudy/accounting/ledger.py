@@ -8,7 +8,7 @@ holds noisy answers that were paid for, and nothing else that comes from rows.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -162,10 +162,12 @@ class Ledger:
         analyst: str = "",
         scope: str = "",
         run_id: str | None = None,
+        table: Mapping[str, str] | None = None,
     ) -> Run:
         """Take the whole (ε, δ) of a run from the account, or raise BudgetExceeded and take nothing.
 
-        Steps are charged against `filter`, by default `Filter.of(budget)`; it may not admit more than the budget is worth.
+        Steps are charged against `filter`, by default `Filter.of(budget)`; it may not admit more than the budget is worth. `table` is what
+        is public about the table the run is for, kept so that resuming on another one is noticed (`Run.table`).
         """
         filter = Filter.of(budget) if filter is None else filter
         if not filter.fits(budget):
@@ -196,6 +198,7 @@ class Ledger:
                     "currency": str(filter.currency),
                     "total": str(filter.total),
                     "total_delta": str(filter.delta),
+                    **({"table": dict(table)} if table else {}),
                 },
             )
         return Run(self._file, entry)

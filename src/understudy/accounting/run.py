@@ -41,6 +41,12 @@ class Run:
         self.budget = Budget(Fraction(str(facts["epsilon"])), Fraction(str(facts["delta"])))
 
     @property
+    def table(self) -> dict[str, str] | None:
+        """What was said about the table when the run was reserved; None where nothing was, as earlier versions did."""
+        said = self._reserved.facts.get("table")
+        return said if isinstance(said, dict) else None
+
+    @property
     def filter(self) -> Filter:
         """The run's filter as the ledger has it now: a copy, for looking at."""
         with self._file.reading() as connection:
@@ -69,7 +75,7 @@ class Run:
         if request != digest:
             raise LedgerError(
                 f"Step {step} of run {self.id} was another question when it was answered: take the run up as it was begun, with the"
-                " same schema, workload, synthesizer and options, or start a new one. Nothing was returned or spent."
+                " same schema, workload, synthesizer and options, or start a new one. Nothing was returned."
             )
         return bytes(payload)
 

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from understudy.accounting.chain import Entry
     from understudy.accounting.ledger import Ledger, Totals
 
-UNANSWERED = "cut off between paying and answering, and what was paid for that is lost: start a new run"
-"""What became of a run that cannot be taken up: it has no budget to ask again."""
-
 
 def check_named(path: Path | None) -> None:
     """A ledger that is named on the command line is there.
@@ -145,6 +142,8 @@ def account_facts(account: Ledger) -> dict[str, object]:
 
 
 def _facts(account: Ledger) -> dict[str, object]:
+    from understudy.accounting.aftermath import is_unanswered
+
     chain = account.entries()
     return {
         **account_facts(account),
@@ -157,7 +156,7 @@ def _facts(account: Ledger) -> dict[str, object]:
                 "epsilon": entry.cost[0],
                 "delta": entry.cost[1],
                 "finished": _finished(entry, chain),
-                "resumable": not unanswered(entry.run, chain),
+                "resumable": not is_unanswered(entry.run, chain),
             }
             for entry in chain
             if entry.kind == "reserve"
@@ -171,6 +170,7 @@ def _facts(account: Ledger) -> dict[str, object]:
 
 
 def _lines(account: Ledger) -> list[str]:
+    from understudy.accounting.aftermath import UNANSWERED, is_unanswered
     from understudy.accounting.budget import spell
 
     totals, chain = account.totals(), account.entries()
@@ -183,7 +183,7 @@ def _lines(account: Ledger) -> list[str]:
     for entry in chain:
         if entry.kind == "reserve":
             epsilon, delta = entry.cost
-            outlook = UNANSWERED if unanswered(entry.run, chain) else "--resume takes it up at no new cost"
+            outlook = UNANSWERED if is_unanswered(entry.run, chain) else "--resume takes it up at no new cost"
             state = "" if _finished(entry, chain) else f"not finished: {outlook}"
             rows.append([entry.run, _minute(entry.time), spell(epsilon), spell(delta), entry.event, state])
     if len(rows) > 1:
@@ -196,12 +196,6 @@ def _lines(account: Ledger) -> list[str]:
 
 def _finished(reserved: Entry, chain: Sequence[Entry]) -> bool:
     return any(entry.kind == "finish" and entry.run == reserved.run for entry in chain)
-
-
-def unanswered(run: str, chain: Sequence[Entry]) -> bool:
-    """Whether a run paid for a step whose answer was never stored."""
-    steps = {kind: {e.step for e in chain if e.run == run and e.kind == kind} for kind in ("charge", "answer")}
-    return not steps["charge"] <= steps["answer"]
 
 
 def _minute(time: str) -> str:

@@ -103,8 +103,11 @@ def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None)
                 say(str(error))
             else:
                 # An unforeseen message may quote a cell, so only its kind is shown.
+                from understudy.accounting.aftermath import find_spent_note
+
+                kind = type(error).__name__
                 say(
-                    f"stopped by an unexpected {type(error).__name__}. UNDERSTUDY_DEBUG=1 shows where, on this terminal only."
+                    f"stopped by an unexpected {kind}. {find_spent_note(error)} UNDERSTUDY_DEBUG=1 shows where, on this terminal only."
                 )
             return FAILED
         finally:

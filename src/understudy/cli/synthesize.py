@@ -10,15 +10,13 @@ import click
 
 from understudy.cli import options, settings
 from understudy.cli.layout import report_json
-from understudy.cli.ledger import UNANSWERED, account_facts, another, check_named, spent, unanswered
+from understudy.cli.ledger import account_facts, another, check_named, spent
 from understudy.cli.paths import check_cases, check_input, check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
-from understudy.errors import UnderstudyError
 from understudy.wording import amount, listed, percent
 
 if TYPE_CHECKING:
-    from understudy.accounting.chain import Entry
     from understudy.releases import Release
 
 DISCOVERY = frozenset({"types", "values", "bounds", "bins"})
@@ -107,6 +105,7 @@ def synthesize(
         check_input(public)
     check_named(ledger)
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
+    from understudy.accounting.aftermath import account_for_failure, describe_spending
     from understudy.releases.release import check_rows
     from understudy.schema import load_schema
     from understudy.workflow.opening import open_source
@@ -142,16 +141,14 @@ def synthesize(
                 progress=screen.step,
                 spending=screen.spending,
             )
-            screen.step("writing", 0.0)
-            if release is not None:
-                made.save(release)
-            written = made.write(output, rows, seed=seed, progress=screen.step)
+            with account_for_failure(book, made.statement.run):
+                screen.step("writing", 0.0)
+                if release is not None:
+                    made.save(release)
+                written = made.write(output, rows, seed=seed, progress=screen.step)
     except BaseException as error:
         if interrupted(error):
-            raise Stopped(f"interrupted. {_left(book, run)} {output} was not written.") from None
-        if isinstance(error, UnderstudyError) and not resume and _begun(book, run):
-            said = str(error).removesuffix(".").removesuffix("Nothing was spent").rstrip(". ")
-            raise type(error)(f"{said}. {_left(book, run)}") from error
+            raise Stopped(f"interrupted. {describe_spending(book, run)} {output} was not written.") from None
         raise
     finally:
         source.close()
@@ -318,32 +315,3 @@ def _account(book: Path) -> dict[str, object]:
 
     with Ledger.open(book) as account:
         return account_facts(account)
-
-
-def _begun(book: Path, run: str) -> bool:
-    """Whether the account was charged for this run."""
-    return bool(_entries(book, run))
-
-
-def _left(book: Path, run: str) -> str:
-    """What is and is not spent after a run was cut off."""
-    entries = _entries(book, run)
-    if not entries:
-        return "Nothing was spent."
-    stays = f"What run {run} reserved stays spent in {book}"
-    if unanswered(run, entries):
-        return f"{stays}. It was {UNANSWERED}."
-    return f"{stays}; --resume {run} takes it up at no new cost."
-
-
-def _entries(book: Path, run: str) -> list[Entry]:
-    """What the account says about a run."""
-    if not book.exists():
-        return []
-    from understudy.accounting.ledger import Ledger
-
-    try:
-        with Ledger.open(book) as account:
-            return [entry for entry in account.entries() if entry.run == run]
-    except UnderstudyError:
-        return []

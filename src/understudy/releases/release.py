@@ -14,7 +14,6 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from html import escape
-from importlib.metadata import version
 from typing import Any
 
 import duckdb
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from understudy import __version__
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Measurements
 from understudy.models import Codes, Conditional, Portable, default_rows
@@ -64,7 +64,7 @@ class Kind(StrEnum):
 def environment() -> dict[str, str]:
     """The versions that made a release; nothing about the machine."""
     return {
-        "understudy": version("understudy"),
+        "understudy": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "duckdb": duckdb.__version__,

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from numpy.typing import NDArray
 
 from understudy.atomic import whole
+from understudy import __version__
 from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
 from understudy.releases.pile import lines
@@ -164,7 +164,7 @@ class Report:
             bar=_bar,
             told=_told,
             number=_number,
-            version=version("understudy"),
+            version=__version__,
         )
 
     def to_dict(self) -> dict[str, Fact]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from understudy.accounting.ledger import Ledger
+from understudy.accounting.aftermath import account_for_failure, describe_spending, find_spent_note
 from understudy.errors import UnderstudyError
 from understudy.releases import Release
 from understudy.reports.evaluate import evaluate, publish
@@ -107,32 +107,29 @@ class Job:
                 progress=self._tell,
                 spending=self._spent,
             )
-            self._tell("writing", 0.0)
-            made.save(self.folder / "release.understudy")
-            self.rows = made.write(self.folder / "synthetic.csv", seed=self.seed)
-            publish(made, title=f"{Path(self.table).stem}: a synthetic table").save(self.folder / "public.html")
+            with account_for_failure(self.ledger, made.statement.run):
+                self._tell("writing", 0.0)
+                made.save(self.folder / "release.understudy")
+                self.rows = made.write(self.folder / "synthetic.csv", seed=self.seed)
+                publish(made, title=f"{Path(self.table).stem}: a synthetic table").save(self.folder / "public.html")
             self.release = made
             if self.look:
                 self._compare(made)
             self.state, self.stage, self.done = "done", "done", 1.0
         except Cancelled:
             self.state = "cancelled"
-            kept = f"The ledger had reserved ε = {self.epsilon} for this run, and that stays spent."
-            self.message = f"Stopped. {kept if self._reserved() else 'Nothing was spent.'}"
+            self.message = f"Stopped. {describe_spending(self.ledger, self.run_id)}"
         except UnderstudyError as error:
             self.state, self.message = "failed", str(error)
         except Exception as error:
             # A traceback may quote a cell; a page shows only what kind of error it was.
-            self.state, self.message = "failed", f"stopped by an unexpected {type(error).__name__}"
+            spent = find_spent_note(error)
+            self.state, self.message = (
+                "failed",
+                f"stopped by an unexpected {type(error).__name__}. {spent}".rstrip(". "),
+            )
         finally:
             self.seconds = time.monotonic() - self.began
-
-    def _reserved(self) -> bool:
-        """Whether the ledger knows of this run: reserving comes before the first charge, and is what counts."""
-        if not self.ledger.exists():
-            return False
-        with Ledger.open(self.ledger) as book:
-            return any(entry.run == self.run_id for entry in book.entries())
 
     def _compare(self, made: Release) -> None:
         """Compare with the real rows, for the custodian. Whatever becomes of it, the release is there."""

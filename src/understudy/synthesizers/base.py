@@ -37,7 +37,10 @@ APART, DROPPED = "not modelled together", "left out"
 MISCOUNTED = "the number of rows is off"
 """How a note begins that says that a declared number cannot be right."""
 
-NOTES = (APART, DROPPED, MISCOUNTED)
+RESUMED = "taken up again"
+"""How a note begins that says what resuming a run does and does not check."""
+
+NOTES = (APART, DROPPED, MISCOUNTED, RESUMED)
 
 Value = TypeVar("Value")
 """What an option is set to."""

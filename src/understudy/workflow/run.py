@@ -1,12 +1,13 @@
 """A run, from rows to release: reserve, discover, measure, estimate, release.
 
 Everything that can be refused is refused before the ledger is touched. Once the run's whole (ε, δ) is reserved it stays spent, whatever
-happens.
+happens; what fails from there on says so (accounting/aftermath.py).
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from understudy.accounting.aftermath import account_for_failure
 from understudy.accounting.budget import DEFAULT_DELTA, Budget
 from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter
@@ -28,15 +30,17 @@ from understudy.models.watching import watching
 from understudy.models.witness import refuse_contradictions
 from understudy.releases import Guarantee, Release, Statement, Step
 from understudy.releases.frames import KINDS
+from understudy.releases.release import environment
 from understudy.schema import Broken, Schema, load_schema, schema_to_dict
 from understudy.schema.declaration import LOST, declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
-from understudy.synthesizers.base import DROPPED, MISCOUNTED, NOTES
+from understudy.synthesizers.base import DROPPED, MISCOUNTED, NOTES, RESUMED
 from understudy.synthesizers.options import written
 from understudy.synthesizers.wishes import Wish, check_wishes, coarser, wishes, workload_of
 from understudy.tables import Source, Table
 from understudy.workflow.opening import left_out, one_of, open_source, refuse_tiny, schema_for, without_notes
 from understudy.workflow.prior import consult, declared, refuse_unlike
+from understudy.workflow.resuming import UNCHECKED, describe_table, resume_run
 from understudy.workflow.rowcount import miscounted, refuse_miscounted
 
 THRESHOLD_SHARE = Fraction(1, 10)
@@ -82,8 +86,10 @@ def synthesize(
     columns without it. `public` is a table of other people with the same columns that may be seen by everybody: a prior. The whole
     (ε, δ) is charged to the ledger before any noise is drawn; without one, an uncapped
     `<file>.ledger` records the running total. `seed` seeds the sampling of synthetic rows, never the noise. `resume` takes up a run
-    that was cut off. `progress` is told every stage; just before, while the run still spends, `spending` is told which part of its
-    budget the account has charged.
+    that was cut off: stored answers are used again and the rest is asked of the rows as they are now, of which only the table's name, kind
+    and columns are compared (workflow/resuming.py). Whatever fails once the budget is reserved says so and names the run: an
+    UnderstudyError in its text and as `error.run`, other errors in a note. `progress` is told every stage; just before, while the run still
+    spends, `spending` is told which part of its budget the account has charged.
 
     >>> import tempfile
     >>> from understudy.schema import Boolean
@@ -118,58 +124,60 @@ def synthesize(
     source.check([*described, *([described.unit.id] if described.unit.id is not None else [])])
     if gone := left_out(source, described, given=schema is not None):
         progress(f"{DROPPED}: {gone}", 0.0)  # for who makes the release; it is not in it
+    made_with = environment()
+    name = resume if resume is not None else secrets.token_hex(8) if run_id is None else run_id
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
         # Not before: an account that protects the number of rows refuses the relation that makes it public.
         table = Table(source, described)
         refuse_miscounted(table, described, relation)
-        if resume is None:
-            run = book.reserve(budget, event=f"synthesize {method.name}", filter=filter, analyst=analyst, run_id=run_id)
-        else:
-            run = book.resume(resume)
-            if run.budget != Budget(budget.epsilon, run.budget.delta if delta is None else budget.delta):
-                raise Refused(f"Run {resume} was begun with {run.budget}: take it up with these. Nothing was spent.")
-            if chosen not in (None, run.filter.currency):
-                raise Refused(
-                    f"Run {resume} adds up {run.filter.currency.value}: take it up without a currency, or with this one. Nothing was spent."
-                )
+        run = None
+        if resume is not None:
+            run = resume_run(book, resume, source, budget=budget, delta=delta, currency=chosen)
             budget, filter = run.budget, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
-        room = Room(
-            table=table,
-            till=Till(run, filter, context=_context(described, method, _told(wanted, prior))),
-            neighbours=relation,
-            currency=filter.currency,
-            epsilon=budget.epsilon,
-            max_rows=described.unit.max_rows,
-        )
-        custody = Custody(room, described)
-        notes: list[str] = []
+            progress(f"{RESUMED}: {UNCHECKED}", 0.0)
+        with account_for_failure(book.path, name):
+            if run is None:
+                event, facts = f"synthesize {method.name}", describe_table(source)
+                run = book.reserve(budget, event=event, filter=filter, analyst=analyst, run_id=name, table=facts)
+            room = Room(
+                table=table,
+                till=Till(run, filter, context=_context(described, method, _told(wanted, prior))),
+                neighbours=relation,
+                currency=filter.currency,
+                epsilon=budget.epsilon,
+                max_rows=described.unit.max_rows,
+            )
+            custody = Custody(room, described)
+            notes: list[str] = []
 
-        def told(stage: str, done: float) -> None:
-            if stage.startswith(NOTES):
-                notes.append(f"{stage[:1].upper()}{stage[1:]}.")
-            spending(float(sum(cost.amount for _, cost in custody.charges) / filter.total))
-            progress(stage, done)
+            def told(stage: str, done: float) -> None:
+                if stage.startswith(NOTES):
+                    notes.append(f"{stage[:1].upper()}{stage[1:]}.")
+                spending(float(sum(cost.amount for _, cost in custody.charges) / filter.total))
+                progress(stage, done)
 
-        measurements = perform(custody, method, told, wanted=wanted, public=prior)
-        if off := miscounted(custody.schema, measurements):
-            told(f"{MISCOUNTED}: {off}", 1.0)
-        run.finish()
-        head = book.head
-    progress("fitting", 0.0)
-    with watching(progress):
-        model = method.estimate(custody.schema, measurements, rng)
-    progress("fitting", 1.0)
-    return Release(
-        guarantee=_guarantee(custody, described, budget, filter, method, prior),
-        schema=custody.schema,
-        measurements=measurements,
-        model=model,
-        statement=_statement(custody, budget, filter, dataset=book.dataset, head=head, run=run.id),
-        synthesizer=method.name,
-        options=_options(method) | _told(wanted, prior),
-        frame=_frame_kind(source),
-        notes=tuple(dict.fromkeys(notes)),
-    )
+            measurements = perform(custody, method, told, wanted=wanted, public=prior)
+            if off := miscounted(custody.schema, measurements):
+                told(f"{MISCOUNTED}: {off}", 1.0)
+            run.finish()
+            head = book.head
+            book.close()  # a fit may take long, and needs no account
+            progress("fitting", 0.0)
+            with watching(progress):
+                model = method.estimate(custody.schema, measurements, rng)
+            progress("fitting", 1.0)
+            return Release(
+                guarantee=_guarantee(custody, described, budget, filter, method, prior),
+                schema=custody.schema,
+                measurements=measurements,
+                model=model,
+                statement=_statement(custody, budget, filter, dataset=book.dataset, head=head, run=run.id),
+                synthesizer=method.name,
+                options=_options(method) | _told(wanted, prior),
+                environment=made_with,
+                frame=_frame_kind(source),
+                notes=tuple(dict.fromkeys(notes)),
+            )
 
 
 def perform(

@@ -1,0 +1,94 @@
+"""After a failure: what a run that was cut off leaves on its account, in one sentence for the library, the command line and the studio.
+
+From the reservation on, "Nothing was spent" is false. `account_for_failure` looks into the ledger itself, so that what is said is what the
+account says, whatever failed and whatever the error believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from understudy.accounting.budget import spell
+from understudy.accounting.chain import Entry
+from understudy.accounting.ledger import Ledger
+from understudy.errors import UnderstudyError
+
+UNANSWERED = "cut off between paying and answering, and what was paid for that is lost: start a new run"
+"""What became of a run that cannot be taken up: it has no budget to ask again."""
+
+NOTHING_SPENT = "Nothing was spent"
+"""How an error ends that was raised before a run reserved anything."""
+
+
+class SpentNote(str):
+    """A note of an exception that says what stays spent; told apart from notes of others, which may quote a cell."""
+
+    __slots__ = ()
+
+
+def is_unanswered(run: str, chain: Sequence[Entry]) -> bool:
+    """Whether a run paid for a step whose answer was never stored."""
+    steps: dict[str, set[int | None]] = {"charge": set(), "answer": set()}
+    for entry in chain:
+        if entry.run == run and entry.kind in steps:
+            steps[entry.kind].add(entry.step)
+    return not steps["charge"] <= steps["answer"]
+
+
+def describe_spending(path: Path, run: str) -> str:
+    """What is and is not spent after a run was cut off, and how to take it up.
+
+    >>> describe_spending(Path("no-such.ledger"), "a1")
+    'Nothing was spent.'
+    """
+    if not run or not path.exists():
+        return f"{NOTHING_SPENT}."
+    try:
+        with Ledger.open(path) as account:
+            entries = [entry for entry in account.entries() if entry.run == run]
+    except Exception:  # a failing ledger may be what cut the run off
+        return (
+            f"What run {run} reserved, if it did, stays spent: {path} could not be read. See `understudy ledger show`."
+        )
+    reserved = [entry for entry in entries if entry.kind == "reserve"]
+    if not reserved:
+        return f"{NOTHING_SPENT}."
+    epsilon, delta = reserved[0].cost
+    stays = f"What run {run} reserved (ε = {spell(epsilon)}, δ = {spell(delta)}) stays spent in {path}"
+    if is_unanswered(run, entries):
+        return f"{stays}. It was {UNANSWERED}."
+    return f"{stays}; --resume {run} takes it up at no new cost (in Python: resume={run!r})."
+
+
+@contextmanager
+def account_for_failure(path: Path, run: str) -> Iterator[None]:
+    """Whatever fails in this block says what stays spent of a run, if the account knows it: our own errors in their text, others in a note.
+
+    An error that says so already is left as it is, and so is one of a run that never reserved anything.
+    """
+    try:
+        yield
+    except UnderstudyError as error:
+        said = describe_spending(path, run)
+        if error.run is None and not said.startswith(NOTHING_SPENT):
+            what = str(error).replace(f"{NOTHING_SPENT}.", "").replace(NOTHING_SPENT, "").rstrip(". ")
+            error.args = (f"{what}. {said}",)
+            error.run = run
+        raise
+    except BaseException as error:
+        said = describe_spending(path, run)
+        if not find_spent_note(error) and not said.startswith(NOTHING_SPENT):
+            error.add_note(SpentNote(said))
+        raise
+
+
+def find_spent_note(error: BaseException) -> str:
+    """What `account_for_failure` noted on an unforeseen error; an empty text where it noted nothing.
+
+    >>> find_spent_note(ValueError())
+    ''
+    """
+    notes = getattr(error, "__notes__", ())
+    return next((str(note) for note in notes if isinstance(note, SpentNote)), "")
