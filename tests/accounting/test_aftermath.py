@@ -50,7 +50,10 @@ def test_what_is_said_once_is_not_said_twice(kind, book):
 
 @pytest.mark.parametrize("run", ["r2", ""])
 def test_an_error_of_a_run_that_reserved_nothing_is_left_as_it_is(run, book):
-    with pytest.raises(Refused, match=r"^No such thing\. Nothing was spent\.$") as caught, account_for_failure(book, run):
+    with (
+        pytest.raises(Refused, match=r"^No such thing\. Nothing was spent\.$") as caught,
+        account_for_failure(book, run),
+    ):
         raise Refused("No such thing. Nothing was spent.")
     assert caught.value.run is None
 

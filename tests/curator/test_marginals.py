@@ -14,7 +14,9 @@ from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
+from understudy.curator import marginals
 from understudy.curator.marginals import measure
+from understudy.errors import Refused
 from understudy.measurements import Centring, Identity, Partition
 from understudy.schema import Boolean, Categorical, Identifier, Schema, Unit, parse_predicate
 
@@ -137,3 +139,24 @@ def test_the_law_follows_the_currency():
         Currency.GDP: Law.ROUNDED_GAUSSIAN,
         Currency.ZCDP: Law.DISCRETE_GAUSSIAN,
     }
+
+
+def test_more_cells_than_one_answer_may_have_are_answered_one_after_the_other(monkeypatch):
+    """A ledger holds so many bytes of an answer: what did not fit was paid for and lost."""
+    monkeypatch.setattr(marginals, "MAX_ANSWER_CELLS", 6)
+    rows = [{"colour": "red", "smoker": True}] * 5
+    room = room_of(rows, SCHEMA, noise=no_noise)
+    cliques = [PAIR, ("colour",), ("smoker",), ()]
+    found = measure(room, SCHEMA, cliques, amount=room.till.left)
+    assert [m.clique for m in found] == cliques
+    assert [int(m.values.sum()) for m in found] == [5, 5, 5, 5]
+    assert len(room.till.charges) == 2  # 6 cells, then 3 + 2 + 1
+    assert sum(cost.amount for _, cost in room.till.charges) == sum(m.cost.amount for m in found)
+
+
+def test_a_marginal_too_large_for_any_answer_is_refused_before_the_charge(monkeypatch):
+    monkeypatch.setattr(marginals, "MAX_ANSWER_CELLS", 5)
+    room = room_of([], SCHEMA)
+    with pytest.raises(Refused, match="colour, smoker: its 6 cells are more than one answer may have"):
+        measure(room, SCHEMA, [("colour",), PAIR], amount=room.till.left)
+    assert room.till.charges == []

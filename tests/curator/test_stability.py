@@ -15,7 +15,15 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody
-from understudy.curator.stability import cells, labels, laplace_threshold, threshold
+from understudy.curator.stability import (
+    LABEL_OVERHEAD,
+    cells,
+    labels,
+    laplace_threshold,
+    pack_labels,
+    threshold,
+    unpack_labels,
+)
 from understudy.errors import Refused
 from understudy.noise.tails import tails
 from understudy.schema import Boolean, Categorical, Identifier, Schema, Unit, parse_predicate
@@ -119,6 +127,29 @@ def test_common_labels_show_and_rare_ones_do_not(currency):
     room = room_of(rows, PLACES, currency=currency)
     found, bought = labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
     assert found == ("Aarhus", "Berlin")
+    assert (bought.values > bought.threshold).all()
+
+
+def test_a_long_label_among_many_short_ones_makes_no_large_answer():
+    """As an array of texts each would be as wide as the widest: 1,000 labels, one of 1,000 characters, took 4 MB; 262,000 took 1 GB."""
+    packed = pack_labels(["x" * 1000, *(f"label {i}" for i in range(1000))])
+    assert sum(array.nbytes for array in packed.values()) < 20_000
+    assert unpack_labels(packed)[:2] == ("x" * 1000, "label 0")
+
+
+def test_labels_that_an_earlier_version_stored_are_read():
+    assert unpack_labels({"labels": np.array(["Aarhus", "Berlin"]), "counts": np.array([3, 4])}) == ("Aarhus", "Berlin")
+
+
+def test_what_shows_fits_by_raising_the_threshold():
+    rows = [{"place": f"place {i}"} for i in range(10) for _ in range(1000 * (i + 1))]
+    room = room_of(rows, PLACES)
+    size = LABEL_OVERHEAD + len('"place 0"')
+    found, bought = labels(
+        room, "place", amount=room.till.left, delta=room.till.left_delta, most_bytes=3 * size + size // 2
+    )
+    assert found == ("place 7", "place 8", "place 9")
+    assert 6500 < bought.threshold < 7500  # the first that did not fit
     assert (bought.values > bought.threshold).all()
 
 

@@ -16,6 +16,7 @@ from understudy.errors import SchemaError, TableError
 from understudy.schema import Boolean, Categorical, Date, Integer, Outside, Real, Schema, Text, Undeclared, codec_of
 from understudy.tables import Table, open_table
 from understudy.tables import table as table_module
+from understudy.tables.expression import MAX_LABEL_CHARS
 
 CLOSED = Schema(
     columns=(
@@ -132,6 +133,13 @@ def test_a_hundred_thousand_labels_are_listed():
 def test_a_text_no_schema_could_list_is_no_label():
     with open_table(pl.DataFrame({"x": ["a\0b", "a"]})) as source:
         assert Table(source, Schema(columns=(Categorical(name="x"),))).labels("x")[0] == ["a"]
+
+
+def test_a_text_too_long_for_a_label_is_none():
+    """Decided cell by cell, in characters: a row moves itself only."""
+    longest = "ö" * MAX_LABEL_CHARS
+    with open_table(pl.DataFrame({"x": [longest, f"{longest}ö", "a"]})) as source:
+        assert Table(source, Schema(columns=(Categorical(name="x"),))).labels("x")[0] == ["a", longest]
 
 
 def test_sums_never_wrap():

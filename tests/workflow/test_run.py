@@ -10,8 +10,13 @@ import pyarrow as pa
 import pytest
 
 import understudy as us
+from understudy.accounting.budget import Budget
+from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused, UnderstudyError
+from understudy.schema import Boolean, Schema
+from understudy.synthesizers import make
+from understudy.workflow.run import refuse_early
 
 
 @pytest.fixture
@@ -203,3 +208,23 @@ def test_a_wish_for_a_column_that_discovery_counted_gets_its_budget(tmp_path, wi
     paid = {name: sum(m.cost.amount for m in release.measurements if m.clique == (name,)) for name in release.schema}
     assert paid["age"] > 3 * sum(paid[name] for name in "abcd")
     assert all(paid[name] > 0 for name in "abcd")
+
+
+def test_a_label_too_long_to_keep_goes_where_unlisted_ones_go_and_the_release_is_whole(tmp_path):
+    """Of 262,000 characters it filled the ledger's answer, and of 100,001 the release could not be saved: both after the charge."""
+    people = tmp_path / "people.csv"
+    people.write_text("place\n" + "Aarhus\n" * 300 + f"{'x' * 100_001}\n" * 300)
+    release = us.synthesize(people, epsilon=8, delta="1e-6", synthesizer="independent")
+    place = release.schema["place"]
+    assert place.values == ("Aarhus",)
+    release.save(tmp_path / "people.understudy")
+    rows = release.sample(kind="duckdb", seed=1).fetchall()
+    assert {label for (label,) in rows} == {"Aarhus", place.other}
+
+
+def test_a_table_with_more_columns_than_a_release_may_have_is_refused_before_anything_is_spent():
+    """Its release could not be saved once it was paid for."""
+    wide = Schema(columns=tuple(Boolean(name=f"c{i}") for i in range(10_001)))
+    filter = Filter.of(Budget.of(1))
+    with pytest.raises(Refused, match=r"at most 10,000 columns.*Nothing was spent"):
+        refuse_early(wide, make("independent"), filter, filter.total)

@@ -18,7 +18,7 @@ from understudy.curator.bounds import NOWHERE, bounds
 from understudy.curator.cut import cut
 from understudy.curator.descent import STANDING, descend
 from understudy.curator.room import Room, Rows
-from understudy.curator.stability import labels
+from understudy.curator.stability import MAX_LABEL_BYTES, labels
 from understudy.curator.tree import Tree
 from understudy.curator.vote import Elected, types
 from understudy.errors import Refused
@@ -126,7 +126,8 @@ def close(
         if isinstance(column, Categorical):
             here = replace(room, table=table)
             listing = amount * VALUES_WEIGHT / sum(weights)
-            shown, bought = labels(here, column.name, amount=listing, delta=delta / lists)
+            room_for_labels = MAX_LABEL_BYTES // lists
+            shown, bought = labels(here, column.name, amount=listing, delta=delta / lists, most_bytes=room_for_labels)
             elected = votes.get(column.name, Elected(column))
             coded = elected.coded(shown, bought.values.tolist(), deviation(bought.law, bought.scale))
             if coded is None:

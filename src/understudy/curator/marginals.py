@@ -16,6 +16,7 @@ Sensitivity checked by brute force in tests/curator/test_marginals.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -33,6 +34,12 @@ from understudy.measurements import AxisMap, Clique, Identity, Measurement, Meas
 from understudy.schema import Schema
 from understudy.schema.rule import Broken
 
+Plan = tuple[Clique, tuple[AxisMap, ...], Fraction, Cost]
+"""A marginal, the maps of its axes, the scale of its noise, and its price."""
+
+MAX_ANSWER_CELLS = 1 << 26
+"""Cells of one answer: 8 bytes each, and a ledger holds 10⁹ bytes of it. Beyond, an answer would be paid for and then lost."""
+
 
 def measure(
     room: Room,
@@ -48,13 +55,40 @@ def measure(
         return Measurements()
     chosen = maps or [tuple(Identity(n) for n in schema.sizes(clique)) for clique in cliques]
     amounts = split(amount, weights, len(cliques))
-    plans: list[tuple[Clique, tuple[AxisMap, ...], Fraction, Cost]] = []
+    plans: list[Plan] = []
     for clique, axes, part in zip(cliques, chosen, amounts, strict=True):
         if tuple(m.size for m in axes) != schema.sizes(clique):  # a sensitivity is that of the map which is applied
             raise Refused(f"{', '.join(clique)}: its maps do not fit its columns. Nothing was spent")
         sensitivity = _sensitivity(room, schema, clique, axes)
         scale = room.scale(part, sensitivity)
         plans.append((clique, axes, scale, price(room.law, scale, sensitivity, room.currency)))
+    found: list[Measurement] = []
+    for batch in split_plans(plans):
+        found += _measure_batch(room, schema, batch)
+    return Measurements(tuple(found))
+
+
+def split_plans(plans: Sequence[Plan]) -> list[list[Plan]]:
+    """Marginals in batches whose answers fit into the ledger, in order; their number of cells is public, and so is how they are split."""
+    batches: list[list[Plan]] = []
+    room_left = 0
+    for plan in plans:
+        clique, axes, *_ = plan
+        cells = math.prod(m.out for m in axes)
+        if cells > MAX_ANSWER_CELLS:
+            raise Refused(
+                f"{', '.join(clique)}: its {cells:,} cells are more than one answer may have ({MAX_ANSWER_CELLS:,}). Ask for fewer"
+                " columns at once, or coarser bins. Nothing was asked"
+            )
+        if cells > room_left:
+            batches.append([])
+            room_left = MAX_ANSWER_CELLS
+        batches[-1].append(plan)
+        room_left -= cells
+    return batches
+
+
+def _measure_batch(room: Room, schema: Schema, plans: Sequence[Plan]) -> list[Measurement]:
     total = sum((cost for *_, cost in plans), Cost(room.currency, Fraction(0)))
     request = {"mechanism": "marginals", "law": room.law, "cliques": [[c, repr(a), s] for c, a, s, _ in plans]}
 
@@ -65,12 +99,10 @@ def measure(
         }
 
     answer = room.till.pay(request, total, lambda: room.table.counts([clique for clique, *_ in plans]), draw)
-    return Measurements(
-        tuple(
-            Measurement(clique, axes, answer[f"{i}"].astype(np.int64, copy=False), room.law, scale, cost)
-            for i, (clique, axes, scale, cost) in enumerate(plans)
-        )
-    )
+    return [
+        Measurement(clique, axes, answer[f"{i}"].astype(np.int64, copy=False), room.law, scale, cost)
+        for i, (clique, axes, scale, cost) in enumerate(plans)
+    ]
 
 
 def _sensitivity(room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]) -> Sensitivity:

@@ -15,12 +15,17 @@ the histogram's sensitivity Δ.
     side, and M̃ costs the Gaussian price on the common cells. For the whole run, P[M(x) ∈ S] ≤ δ₀ + e^ε (P[M(x') ∈ S] + δ₀) + δ(run).
     So a charge of δ buys δ₀ = δ / (1 + e^ε), with the run's own ε.
 
+What shows must fit into a ledger and a release, so the threshold is raised where it would not: after the noise, by noisy counts and what
+shows alone, which costs nothing. Answers are stored as they fit, so that nothing fails for its size once it is paid for.
+
 Tails are proven upper bounds (noise/tails.py), not floats. Checked in tests/curator/test_stability.py.
 """
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -47,6 +52,15 @@ LARGE = 1000
 
 MOST_EPSILON = 1000
 """Largest ε of a run with Gaussian noise and thresholds: e^ε rows of precision are then needed, and nothing is protected any more."""
+
+MAX_CELL_BYTES = 1 << 28
+"""Bytes of the cells that one answer shows; a ledger holds 10⁹ of an answer."""
+
+MAX_LABEL_BYTES = 1 << 23
+"""Bytes of all labels that a run learns, as a release writes them down twice; its document holds 2²⁵ in all."""
+
+LABEL_OVERHEAD = 32
+"""Bytes that a label counts for besides its text: at most 2¹⁸ labels fit, about half of what the list of a schema may hold."""
 
 E_UP = Fraction(27182818285, 10**10)
 """A little more than e."""
@@ -89,8 +103,10 @@ def laplace_threshold(*, epsilon: Fraction, delta: Fraction, neighbours: Neighbo
     return threshold(law=Law.DISCRETE_LAPLACE, scale=moves / epsilon, delta=delta)
 
 
-def labels(room: Room, column: str, *, amount: Fraction, delta: Fraction) -> tuple[tuple[str, ...], Sparse]:
-    """The labels of a column that are safely above zero, and their noisy counts."""
+def labels(
+    room: Room, column: str, *, amount: Fraction, delta: Fraction, most_bytes: int = MAX_LABEL_BYTES
+) -> tuple[tuple[str, ...], Sparse]:
+    """The labels of a column that are safely above zero, and their noisy counts; no more of them than fit in so many bytes."""
     scale, cost, at = _plan(room, amount, delta, f"{column}: its values have to be learned")
     request = {"mechanism": "values", "column": column, "law": room.law, "scale": scale, "threshold": at}
 
@@ -99,13 +115,49 @@ def labels(room: Room, column: str, *, amount: Fraction, delta: Fraction) -> tup
         order = sorted(range(len(names)), key=names.__getitem__)
         noisy = room.noisy(counts[np.array(order, np.intp)], scale)
         passed = [names[i] for i, count in zip(order, noisy, strict=True) if count > at]
-        # The array is made of what shows alone: its width must not depend on a label that does not.
-        return {"labels": np.array(passed, np.str_), "counts": noisy[noisy > at]}
+        noisy = noisy[noisy > at]
+        sizes = np.array(
+            [LABEL_OVERHEAD + len(json.dumps(name, ensure_ascii=False).encode()) for name in passed], np.int64
+        )
+        raised = fit_threshold(at, noisy, sizes, most_bytes)
+        kept = [name for name, count in zip(passed, noisy, strict=True) if count > raised]
+        return {**pack_labels(kept), "counts": noisy[noisy > raised], "threshold": np.array(raised)}
 
     answer = room.till.pay(request, cost, lambda: room.table.labels(column), draw)
-    shown = tuple(str(label) for label in answer["labels"])
+    shown = unpack_labels(answer)
     codes = np.arange(len(shown), dtype=np.int64)[:, None]
-    return shown, Sparse((column,), codes, answer["counts"].astype(np.int64), at, room.law, scale, cost)
+    above = int(answer.get("threshold", np.array(at)))
+    return shown, Sparse((column,), codes, answer["counts"].astype(np.int64), above, room.law, scale, cost)
+
+
+def fit_threshold(at: int, noisy: NDArray[np.int64], sizes: NDArray[np.int64], most_bytes: int) -> int:
+    """The lowest threshold from `at` up above which all that shows fits in so many bytes.
+
+    >>> fit_threshold(20, np.array([50, 30, 90]), np.array([4, 4, 4]), 8), fit_threshold(20, np.array([50, 30]), np.array([4, 4]), 8)
+    (30, 20)
+    """
+    order = np.argsort(-noisy, kind="stable")
+    beyond = np.flatnonzero(np.cumsum(sizes[order]) > most_bytes)
+    return at if beyond.size == 0 else max(at, int(noisy[order[beyond[0]]]))
+
+
+def pack_labels(labels: Sequence[str]) -> Answer:
+    """Texts as one array of bytes and where each ends: an array of texts would make each as wide as the widest.
+
+    >>> unpack_labels(pack_labels(["a", "", "ö"]))
+    ('a', '', 'ö')
+    """
+    encoded = [label.encode() for label in labels]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return {"text": np.frombuffer(b"".join(encoded), np.uint8), "ends": ends}
+
+
+def unpack_labels(answer: Answer) -> tuple[str, ...]:
+    """The texts of an answer; earlier versions stored them as an array of texts."""
+    if "labels" in answer:
+        return tuple(str(label) for label in answer["labels"])
+    text, ends = answer["text"].tobytes(), answer["ends"].tolist()
+    return tuple(text[start:end].decode() for start, end in zip([0, *ends], ends, strict=False))
 
 
 def cells(room: Room, clique: Clique, *, amount: Fraction, delta: Fraction, schema: Schema | None = None) -> Sparse:
@@ -123,11 +175,15 @@ def cells(room: Room, clique: Clique, *, amount: Fraction, delta: Fraction, sche
         codes, counts = codes[possible], counts[possible]
         order = np.lexsort(codes.T[::-1])
         noisy = room.noisy(counts[order], scale)
-        return {"codes": codes[order][noisy > at], "counts": noisy[noisy > at]}
+        codes, noisy = codes[order][noisy > at], noisy[noisy > at]
+        sizes = np.full(len(noisy), codes.itemsize * (len(clique) + 1), np.int64)
+        raised = fit_threshold(at, noisy, sizes, MAX_CELL_BYTES)
+        return {"codes": codes[noisy > raised], "counts": noisy[noisy > raised], "threshold": np.array(raised)}
 
     answer = room.till.pay(request, cost, lambda: room.table.sparse_counts(clique), draw)
     codes: NDArray[np.int64] = answer["codes"].astype(np.int64).reshape(-1, len(clique))
-    return Sparse(clique, codes, answer["counts"].astype(np.int64), at, room.law, scale, cost)
+    above = int(answer.get("threshold", np.array(at)))
+    return Sparse(clique, codes, answer["counts"].astype(np.int64), above, room.law, scale, cost)
 
 
 def _impossible(schema: Schema | None, clique: Clique, codes: NDArray[np.int64]) -> NDArray[np.bool_]:

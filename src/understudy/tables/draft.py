@@ -345,4 +345,4 @@ def _is_label(text: str) -> bool:
         check_text(text, "a value")
     except SchemaError:
         return False
-    return True
+    return len(text) <= expression.MAX_LABEL_CHARS

@@ -18,6 +18,10 @@ from understudy.tables.layers import Layers
 from understudy.tables.reading import Numbers, numbers, texts
 from understudy.tables.stored import DOUBLE_TYPES, TEXT_TYPES, Stored
 
+MAX_LABEL_CHARS = 1_000
+"""Characters of a label that is learned or drafted; longer texts are prose, and go where unlisted labels go. A release holds labels up to a
+hundred times as long, but a few of them among many short ones would fill its file."""
+
 Listing = Callable[[Sequence[str]], str]
 """Makes a type out of a list of labels and returns its name."""
 
@@ -58,6 +62,11 @@ def label(layers: Layers, column: Categorical, stored: Stored) -> str:
         return "CAST(NULL AS VARCHAR)"
     missing = [f"{text} IN ({sql.texts(column.missing)})" for text in found if column.missing]
     return f"CASE WHEN {' OR '.join([empty(stored), *missing])} THEN NULL ELSE {found[0]} END"
+
+
+def is_listable(text: str) -> str:
+    """Whether a text may be learned as a label: one that a schema can list, and short enough. Decided by the cell alone."""
+    return f"NOT contains({text}, chr(0)) AND length({text}) <= {MAX_LABEL_CHARS}"
 
 
 def empty(stored: Stored) -> str:

@@ -19,7 +19,7 @@ from understudy.schema import Broken, Categorical, Codec, Column, Lattice, Schem
 from understudy.tables.ballot import CANDIDATES, vote
 from understudy.tables.breach import broken_count, held
 from understudy.tables.counting import Clique, Tally, sparse
-from understudy.tables.expression import code, index, label
+from understudy.tables.expression import code, index, is_listable, label
 from understudy.tables.grid import WholeGrid
 from understudy.tables.layers import Layers
 from understudy.tables.records import Records, joined, thinned
@@ -226,15 +226,15 @@ class Table:
         return sparse(clique, sizes, self._coded(list(clique)))
 
     def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
-        """Labels that occur in a categorical column, in the order of their bytes, and how often; missing cells are left out."""
+        """Labels that occur in a categorical column, in the order of their bytes, and how often; missing cells are left out, and so are
+        texts that are no label: those no schema could list, and very long ones."""
         described = self._column(column)
         if not isinstance(described, Categorical):
             raise TableError(f'column "{column}" is {described.type}, so it has no labels. Nothing was counted')
         layers = Layers()
         found = layers.read(label(layers, described, self._stored(column)))
-        # A text that no schema could list is no label.
         query = layers.query(self._rows.relation, [f"{found} AS label", "count(*) AS times"])
-        query += f" WHERE {found} IS NOT NULL AND NOT contains({found}, chr(0)) GROUP BY ALL ORDER BY label"
+        query += f" WHERE {found} IS NOT NULL AND {is_listable(found)} GROUP BY ALL ORDER BY label"
         answer = self._run(query, "counting labels")
         return [row[0] for row in answer], np.array([row[1] for row in answer], np.int64)
 

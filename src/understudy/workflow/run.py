@@ -29,6 +29,7 @@ from understudy.measurements import Measurements
 from understudy.models.watching import watching
 from understudy.models.witness import refuse_contradictions
 from understudy.releases import Guarantee, Release, Statement, Step
+from understudy.releases.document import COLUMNS_LIMIT
 from understudy.releases.frames import KINDS
 from understudy.releases.release import environment
 from understudy.schema import Broken, Schema, load_schema, schema_to_dict
@@ -259,6 +260,10 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: F
     if len(schema) == 0:
         raise Refused(
             "No column is left to release: all are identifiers, text or left out. Change the schema. Nothing was spent"
+        )
+    if len(schema.columns) > COLUMNS_LIMIT:
+        raise Refused(
+            f"A release has at most {COLUMNS_LIMIT:,} columns. Leave some out with a schema, or split the table. Nothing was spent"
         )
     refuse_contradictions(schema)
     refuse_tiny(filter, schema.unit.max_rows)
