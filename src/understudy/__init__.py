@@ -13,6 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from understudy.version import VERSION
+
 if TYPE_CHECKING:
     from understudy import errors as errors
     from understudy.accounting.budget import Budget as Budget
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from understudy.workflow.plan import plan as plan
     from understudy.workflow.run import synthesize as synthesize
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOMES = {
     "understudy.accounting.budget": ("Budget",),

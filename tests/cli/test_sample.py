@@ -77,3 +77,17 @@ def test_parts_in_a_folder(shell: Shell, release: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "others").exists()
     assert shell("sample", release, "--partition-rows", 10**9, "-o", "others").code == 1
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".partial")]
+
+
+def test_texts_that_a_spreadsheet_would_run_are_guarded_unless_they_are_to_be_kept(
+    shell: Shell, people: Path, tmp_path: Path
+) -> None:
+    people.write_text("kind\n" + "=1+1\n@x\n" * 100)
+    (tmp_path / "kinds.yaml").write_text("columns:\n  kind: {type: categorical, values: ['=1+1', '@x']}\n")
+    words = ("synthesize", people, "--schema", "kinds.yaml", "--epsilon", 8, "--synthesizer", "independent")
+    for flags in ((), ("--keep-formulas",)):
+        assert shell(*words, "-o", "a.csv", "--release", "r.understudy", *flags).code == 0
+        assert shell("sample", "r.understudy", "-n", 50, "-o", "b.csv", *flags).code == 0
+        wanted = {"=1+1", "@x"} if flags else {"'=1+1", "'@x"}
+        for name in ("a.csv", "b.csv"):
+            assert {row["kind"] for row in rows_of(tmp_path / name)} - {""} == wanted

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import re
 import signal
 import subprocess
 import sys
 import textwrap
 import time
 from dataclasses import replace
+from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,8 +23,7 @@ from understudy.errors import Refused
 from understudy.releases import release as module
 from understudy.releases import write_rows
 from understudy.releases.frames import cells
-from understudy.releases.writing import guarded
-from understudy.schema import Boolean, Categorical, Datetime, Integer, Real, Schema
+from understudy.schema import Boolean, Categorical, Date, Datetime, Integer, Real, Schema, Time
 
 from .builders import EVERY_TYPE, SMALL, codes_of, release
 
@@ -159,7 +160,8 @@ def test_headers_never_start_a_formula(tmp_path):
     assert row == ["1"] * len(PAYLOADS)
 
 
-def test_numbers_and_declared_labels_are_left_alone(tmp_path):
+def test_numbers_are_left_alone_and_declared_labels_are_not(tmp_path):
+    """Declared ones were: who drafts a schema from the rows declares what is in them."""
     schema = Schema(
         columns=(
             Integer(name="i", min=-2, max=1, nullable=False),
@@ -173,9 +175,45 @@ def test_numbers_and_declared_labels_are_left_alone(tmp_path):
     assert columns == [
         ("-2", "-1", "0", "1"),
         ("-2", "-1", "0", "1"),
-        ("-1", "=A1", "+x", "@y"),
+        ("-1", "'=A1", "'+x", "'@y"),
         ("-1", "+2.5e3", "-.5", "x"),
     ]
+
+
+TEXTS = Schema(
+    columns=(
+        Integer(name="=i", min=-9, max=9, missing=("=i", "-7")),
+        Real(name="r", min=0, max=1, step=Fraction(1, 100), missing=("@r",)),
+        Date(name="d", min=date(2024, 1, 1), max=date(2024, 1, 9), missing=("+d",)),
+        Time(name="t", missing=("-t",)),
+        Datetime(name="m", min=datetime(2024, 1, 1), max=datetime(2024, 1, 2), zone="Europe/Berlin", missing=("=m",)),
+        Boolean(name="b", true=("=yes",), false=("-no",), missing=("+b",)),
+        Categorical(name="c", values=("=c", "x"), other="@other", missing=("=none",)),
+    )
+)
+"""Every way in which a text of the schema gets into a cell."""
+
+
+def written_texts(path: Path, **options: bool) -> set[str]:
+    codes = {name: np.arange(codec.size) for name, codec in TEXTS.codecs.items()}
+    most = max(len(column) for column in codes.values())
+    write_rows(TEXTS, {n: np.resize(c, most) for n, c in codes.items()}, path, np.random.default_rng(0), **options)
+    return {cell for row in rows_of(path) for cell in row}
+
+
+def test_no_text_starts_a_formula_whatever_way_it_came(tmp_path):
+    """Missing codes of numbers and dates, and values that a draft declared, were written as they are."""
+    found = written_texts(tmp_path / "a.csv")
+    words = {"=i", "@r", "+d", "-t", "=m", "=yes", "-no", "+b", "=c", "@other", "=none"}
+    assert {"'" + word for word in words} <= found
+    assert not [cell for cell in found if cell.startswith(tuple(OPENERS)) and not re.fullmatch(r"-\d+", cell)]
+    assert "-7" in found
+
+
+def test_whoever_opts_out_gets_texts_as_they_are(tmp_path):
+    found = written_texts(tmp_path / "a.csv", guard_formulas=False)
+    assert {"=i", "@r", "+d", "-t", "=m", "=yes", "-no", "+b", "=c", "@other", "=none"} <= found
+    assert not [cell for cell in found if cell.startswith("'")]
 
 
 def test_parquet_keeps_labels_as_they_are(tmp_path):
@@ -184,10 +222,6 @@ def test_parquet_keeps_labels_as_they_are(tmp_path):
     back = duckdb.sql(f"SELECT * FROM '{tmp_path}/a.parquet'")
     assert back.columns == ["=x"]
     assert back.fetchall() == [("=A1",)]
-
-
-def test_a_nul_is_guarded_too():
-    assert guarded("\0=A1") == "'\0=A1"
 
 
 # -- files --------------------------------------------------------------------------------------------------------------------

@@ -265,3 +265,21 @@ def test_no_frame_library_is_needed_but_the_owners(hidden, make, tmp_path):
     script = WITHOUT.format(hidden=hidden, make=make.format(path=str(path)))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_guarded_table_is_read_by_the_names_and_labels_that_are_known(tmp_path):
+    """The apostrophe is taken off where that makes a name or a label; a label that has one of its own stays."""
+    path = tmp_path / "synthetic.csv"
+    path.write_text("'=a,'=other,c\n'=x,1,''=x\n=x,2,'=x\n'b,3,it's\n")
+    schema = Schema(
+        columns=(
+            Categorical(name="=a", values=("=x", "'b"), nullable=False, other="?"),
+            Categorical(name="c", values=("'=x", "it's"), nullable=False, other="?"),
+        )
+    )
+    with open_table(path) as source:
+        read = source.unguarded(["=a", "c"])
+        assert read.names == ("=a", "'=other", "c")
+        table = Table(read, schema)
+        assert [table.counts([(name,)])[0].tolist() for name in schema] == [[2, 1, 0], [2, 1, 0]]
+        assert source.unguarded(["c"]).relation == read.relation  # read once

@@ -35,6 +35,12 @@ seed = click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the sampling of synthetic rows. Privacy noise has no seed."
 )
 
+keep_formulas = click.option(
+    "--keep-formulas",
+    is_flag=True,
+    help="In a .csv file, leave texts as they are that a spreadsheet would run as formulas. Default: an apostrophe before them.",
+)
+
 TABS = ("tab", "\\t")
 """Ways to type a tab."""
 

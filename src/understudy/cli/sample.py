@@ -35,6 +35,7 @@ from understudy.wording import amount
 )
 @options.seed
 @click.option("--given", multiple=True, metavar="COLUMN=VALUE", help="Fix a column to a value; may be repeated.")
+@options.keep_formulas
 @options.as_json
 @click.pass_obj
 def sample(
@@ -45,6 +46,7 @@ def sample(
     seed: int | None,
     given: tuple[str, ...],
     partition_rows: int | None,
+    keep_formulas: bool,
     as_json: bool,
 ) -> None:
     """Write synthetic rows of RELEASE. Repeat it as often as you like: it reads no real row and spends nothing."""
@@ -57,7 +59,13 @@ def sample(
         loaded = load(release)
         with screen.progress():
             written = loaded.write(
-                output, rows, seed=seed, given=fixed, partition_rows=partition_rows, progress=screen.step
+                output,
+                rows,
+                seed=seed,
+                given=fixed,
+                partition_rows=partition_rows,
+                guard_formulas=not keep_formulas,
+                progress=screen.step,
             )
     except BaseException as error:
         if interrupted(error):

@@ -71,6 +71,7 @@ SELECTION = frozenset({"choice", "errors"})
 @click.option(
     "--rows", type=click.IntRange(min=0), metavar="N", help="How many synthetic rows. Default: the noisy estimate."
 )
+@options.keep_formulas
 @options.as_json
 @click.pass_obj
 def synthesize(
@@ -95,6 +96,7 @@ def synthesize(
     output: Path,
     release: Path | None,
     rows: int | None,
+    keep_formulas: bool,
     as_json: bool,
 ) -> None:
     """Write a differentially private stand-in for FILE, a CSV or Parquet table."""
@@ -145,7 +147,8 @@ def synthesize(
                 screen.step("writing", 0.0)
                 if release is not None:
                     made.save(release)
-                written = made.write(output, rows, seed=seed, progress=screen.step)
+                guard = not keep_formulas
+                written = made.write(output, rows, seed=seed, guard_formulas=guard, progress=screen.step)
     except BaseException as error:
         if interrupted(error):
             raise Stopped(f"interrupted. {describe_spending(book, run)} {output} was not written.") from None

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy import __version__
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Measurements
 from understudy.models import Codes, Conditional, Portable, default_rows
@@ -37,6 +36,7 @@ from understudy.releases.writing import write_parts, write_rows
 from understudy.schema import Lattice, Schema
 from understudy.schema.cell import plain
 from understudy.schema.spread import Spread
+from understudy.version import VERSION as PACKAGE_VERSION
 
 VERSION = 1
 """Version of the file format; a reader refuses later ones."""
@@ -64,7 +64,7 @@ class Kind(StrEnum):
 def environment() -> dict[str, str]:
     """The versions that made a release; nothing about the machine."""
     return {
-        "understudy": __version__,
+        "understudy": PACKAGE_VERSION,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "duckdb": duckdb.__version__,
@@ -169,19 +169,24 @@ class Release:
         seed: int | None = None,
         given: Mapping[str, object] | None = None,
         partition_rows: int | None = None,
+        guard_formulas: bool = True,
         progress: Callable[[str, float], None] | None = None,
     ) -> int:
         """The same rows as `sample`, written to a CSV or Parquet file; how many they were.
 
         With `partition_rows`, a folder of Parquet files with at most that many rows each. Memory does not grow with `rows` either way.
+        In a CSV file texts that a spreadsheet would run as formulas get a leading apostrophe; for a program that reads the file,
+        `guard_formulas=False` writes them as they are.
         """
         if partition_rows is not None and not 1 <= partition_rows <= BATCH:
             raise Refused(f"A part has between 1 and {BATCH:,} rows. Nothing was written.")
         rng = _generator(seed)
         batches, pins, count = self._batches(rows, given or {}, rng, partition_rows)
-        writer = write_rows if partition_rows is None else write_parts
         told = batches if progress is None else _told(batches, count, progress)
-        writer(self.schema, told, path, rng, pins=pins, spreads=self.spreads)
+        if partition_rows is not None:
+            write_parts(self.schema, told, path, rng, pins=pins, spreads=self.spreads)
+            return count
+        write_rows(self.schema, told, path, rng, pins=pins, spreads=self.spreads, guard_formulas=guard_formulas)
         return count
 
     @cached_property

@@ -1,8 +1,9 @@
 """Rows to CSV and Parquet files: in chunks, whole or not at all, and safe to open in a spreadsheet.
 
-A spreadsheet runs a cell that begins with = + - @ as a formula (CWE-1236). So in CSV files such texts get a leading apostrophe: headers,
-and labels that were learned from the rows. Numbers are left alone, and so are labels the owner declared: those are the owner's words, and a
-label that changes on its way out would no longer match the schema. A Parquet file is not run by a spreadsheet and stays as it is.
+A spreadsheet runs a cell that begins with = + - @ as a formula (CWE-1236). So in CSV files every text that begins so gets a leading
+apostrophe, whatever way it came: names of columns, labels, missing codes of columns of any type, words for true and false, learned or
+declared (schema/formula.py). Numbers, dates and times are written by us and left alone. Whoever reads the file with a program can have
+texts as they are (`guard_formulas=False`). A Parquet file is not run by a spreadsheet and stays as it is.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,31 +27,13 @@ from understudy.releases.frames.duck import Session, as_it_was, decimal, typed
 from understudy.releases.frames.words import shape
 from understudy.releases.joining import Joined
 from understudy.schema import Boolean, Categorical, Column, Datetime, Real, Schema
+from understudy.schema.formula import guard_formula
 
 FORMATS = (".csv", ".parquet")
 """What a file's name may end in."""
 
-_OPENERS = "=+-@\t\r\n\0＝＋－＠"
-"""What a spreadsheet takes for the start of a formula; the wide forms count too."""
-
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-
-
-def guarded(text: str) -> str:
-    """A text that no spreadsheet runs; numbers are left alone.
-
-    >>> guarded("=1+1"), guarded("-3.5"), guarded("plain")
-    ("'=1+1", '-3.5', 'plain')
-    """
-    return f"'{text}" if text.startswith(tuple(_OPENERS)) and not _NUMBER.fullmatch(text) else text
-
-
-def labels_as_written(column: Column, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Labels as a CSV file holds them: declared ones as they are, learned ones guarded."""
-    if not isinstance(column, Categorical) or "values" not in column.learned:
-        return labels
-    declared = {*column.missing, *([column.other] if column.other is not None else [])}
-    return tuple(label if label in declared else guarded(label) for label in labels)
+Spell = Callable[[str], str]
+"""How a text is written."""
 
 
 def write_rows(
@@ -62,8 +44,12 @@ def write_rows(
     *,
     pins: Pins | None = None,
     spreads: Spreads | None = None,
+    guard_formulas: bool = True,
 ) -> None:
-    """Write rows of codes as a CSV or Parquet file, by what its name ends in; columns in schema order."""
+    """Write rows of codes as a CSV or Parquet file, by what its name ends in; columns in schema order.
+
+    In a CSV file texts that a spreadsheet would run get a leading apostrophe, unless `guard_formulas` is False.
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise Refused(f"{path}: rows are written as {' or '.join(FORMATS)}. Nothing was written.")
@@ -74,7 +60,8 @@ def write_rows(
     with whole(path, private=False) as draft:
         try:
             if suffix == ".csv":
-                _write_csv(decode(schema, codes, rng, pins, spreads), draft)
+                spell = guard_formula if guard_formulas else str
+                _write_csv(decode(schema, codes, rng, pins, spreads), draft, spell)
             else:
                 _write_parquet(decode(schema, codes, rng, pins, spreads), draft)
         except duckdb.Error as error:
@@ -105,15 +92,17 @@ def write_parts(
             raise ReleaseError(f"{folder}: could not be written ({reason}). Nothing was written.") from None
 
 
-def _write_csv(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
+def _write_csv(chunks: Iterator[dict[str, Cells]], draft: Path, spell: Spell) -> None:
     part = draft.with_name("part")
     with draft.open("wb") as out, Session() as session:
         for i, columns in enumerate(chunks):
             if i == 0:  # DuckDB would rename columns whose names differ only in case
                 header = io.StringIO()
-                csv.writer(header).writerow([guarded(name) for name in columns])
+                csv.writer(header).writerow([spell(name) for name in columns])
                 out.write(header.getvalue().removesuffix("\r\n").encode() + b"\n")
-            query = session.query({f"c{j}": _spelled(session, cells) for j, cells in enumerate(columns.values())})
+            query = session.query(
+                {f"c{j}": _spelled(session, cells, spell) for j, cells in enumerate(columns.values())}
+            )
             _copy(session, query, part, "FORMAT csv, HEADER false")
             with part.open("rb") as one:
                 shutil.copyfileobj(one, out)
@@ -141,12 +130,12 @@ def _copy(session: Session, query: str, path: Path, options: str) -> None:
     session.clear()
 
 
-def _spelled(session: Session, cells: Cells) -> str:
+def _spelled(session: Session, cells: Cells, spell: Spell) -> str:
     """The SQL of a column as a CSV file holds it: booleans and missing cells as they are spelled."""
     column = cells.column
     if isinstance(column, Boolean | Categorical):
         text = as_text(cells)
-        return session.label(labels_as_written(column, text.labels or ()), text.positions())
+        return session.label(tuple(map(spell, text.labels or ())), text.positions())
     if _declares_decimals(column):  # 1.50 stays 1.50
         assert isinstance(column, Real)
         exact = replace(column, dtype=f"DECIMAL(38,{column.decimals})")
@@ -157,7 +146,7 @@ def _spelled(session: Session, cells: Cells) -> str:
     if not cells.spelled.any():
         return value
     spelled = session.array(cells.spelled)
-    words = f"list_extract({session.words(column.missing)}, {spelled})"
+    words = f"list_extract({session.words(tuple(map(spell, column.missing)))}, {spelled})"
     return f"CASE WHEN {spelled} > 0 THEN {words} ELSE CAST({value} AS VARCHAR) END"
 
 

@@ -21,7 +21,6 @@ from jinja2 import Environment, StrictUndefined, Template
 from numpy.typing import NDArray
 
 from understudy.atomic import whole
-from understudy import __version__
 from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
 from understudy.releases.pile import lines
@@ -29,6 +28,7 @@ from understudy.reports.chart import column_chart, scale_bar, scatter
 from understudy.reports.groups import groups_of
 from understudy.reports.pairs import pair_figures, worst_tables
 from understudy.reports.registry import registry
+from understudy.version import VERSION as PACKAGE_VERSION
 from understudy.workflow.evaluate import Evaluation
 
 FORMAT, VERSION = "understudy report", 1
@@ -164,7 +164,7 @@ class Report:
             bar=_bar,
             told=_told,
             number=_number,
-            version=__version__,
+            version=PACKAGE_VERSION,
         )
 
     def to_dict(self) -> dict[str, Fact]:

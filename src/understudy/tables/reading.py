@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from understudy.schema.cell import DIGITS_LIMIT, NUMBER, parse_number
 from understudy.schema.column import MICROSECOND, Date, Datetime, Integer, Lattice, Real, Time
+from understudy.schema.formula import FORMULA_OPENERS
 from understudy.tables import sql
 from understudy.tables.grid import HUGE, DoubleGrid, Grid, WholeGrid
 from understudy.tables.layers import Layers
@@ -29,6 +30,9 @@ from understudy.tables.stored import (
 )
 
 __all__ = ["DOUBLE_TYPES", "TEXT_TYPES", "Numbers", "numbers", "texts"]
+
+GUARDED = sql.text("^'+[" + re.escape(FORMULA_OPENERS.replace("\0", "")) + "]")
+"""Texts that `guard_formula` may have written; no cell of a file holds a NUL."""
 
 EXTRA_PLACES = 18
 """Decimals kept of a number whose step is no decimal fraction."""
@@ -60,7 +64,8 @@ def texts(layers: Layers, stored: Stored) -> list[str]:
     """The texts a cell may stand for, the likeliest first; none for a type that stands for no text."""
     cell, kind = stored.cell, stored.type
     if kind in TEXT_TYPES:
-        return [text_of(layers, stored)]
+        text = text_of(layers, stored)
+        return [_unguarded(text), text] if stored.guarded else [text]
     if kind in WHOLE_TYPES or kind == "UHUGEINT":
         return [f"CAST({cell} AS VARCHAR)"]
     if kind == "BOOLEAN":
@@ -81,6 +86,11 @@ def texts(layers: Layers, stored: Stored) -> list[str]:
     if kind in MOMENT_TYPES or kind in INSTANT_TYPES:
         return moment_texts(layers, stored)
     return []
+
+
+def _unguarded(text: str) -> str:
+    """The text that was guarded, as `unguard_formula` tells it; others as they are."""
+    return f"CASE WHEN regexp_matches({text}, {GUARDED}) THEN substr({text}, 2) ELSE {text} END"
 
 
 def _quantity(layers: Layers, column: Integer | Real, stored: Stored) -> Numbers | None:

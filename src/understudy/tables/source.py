@@ -8,13 +8,14 @@ how a cell is read and reach no release. A CSV file has none; each of its cells 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 from understudy.errors import TableError
+from understudy.schema.formula import unguard_formula
 from understudy.tables import sql
 from understudy.tables.csvfile import ROW_BYTES, Dialect, dialect, tidy
 from understudy.tables.engine import Engine
@@ -49,10 +50,12 @@ class Source:
     ledger_path: Path
     engine: Engine
     _view: str
+    guarded: bool = False
     _stored: dict[str, str] = field(default_factory=dict)
     _dialect: Dialect | None = None
     _paths: tuple[Path, ...] = ()
     _parquet: ParquetFiles | None = None
+    _origin: Source | None = None
 
     def __enter__(self) -> Source:
         return self
@@ -71,11 +74,35 @@ class Source:
         if name not in self.names:
             raise TableError(f'column "{name}" is not in the table')
         cell = f"x{self.names.index(name)}"
-        return Stored(cell, self._stored.get(name, "VARCHAR"), self.zones.get(name))
+        return Stored(cell, self._stored.get(name, "VARCHAR"), self.zones.get(name), self.guarded)
+
+    def unguarded(self, known: Iterable[str]) -> Source:
+        """The same table, read as one that a release may have written: names and texts without the apostrophe that keeps spreadsheets
+        from running them, where that makes them a name in `known` or a label of a schema. Use it in place of this one."""
+        wanted, renamed = set(known) - set(self.names), {}
+        for name in self.names:
+            plain = unguard_formula(name)
+            renamed[name] = plain if plain in wanted else name
+
+        def by_new_name(facts: dict[str, T]) -> dict[str, T]:
+            return {renamed[name]: fact for name, fact in facts.items()}
+
+        return replace(
+            self,
+            names=tuple(renamed.values()),
+            types=None if self.types is None else by_new_name(self.types),
+            dtypes=by_new_name(self.dtypes),
+            zones=by_new_name(self.zones),
+            _stored=by_new_name(self._stored),
+            guarded=True,
+            _origin=self,  # which reads the rows, once for both
+        )
 
     @cached_property
     def relation(self) -> str:
         """The name of the relation that holds the rows. A CSV file is read into it once."""
+        if self._origin is not None:
+            return self._origin.relation
         if self._dialect is not None:
             self._read_csv(self._dialect)
         if self._parquet is not None:

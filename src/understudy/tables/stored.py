@@ -23,11 +23,15 @@ BLANKS = "' ' || chr(9)"
 
 @dataclass(frozen=True)
 class Stored:
-    """How a source stores a column: the name of its cell in a query, its type, and the zone its instants are shown in."""
+    """How a source stores a column: the name of its cell in a query, its type, and the zone its instants are shown in.
+
+    Texts of a `guarded` one may have the apostrophe of schema/formula.py.
+    """
 
     cell: str
     type: str
     zone: str | None = None
+    guarded: bool = False
 
 
 def base_type(declared: str) -> str:

@@ -151,7 +151,8 @@ def evaluate(
                 opened.callback(source.close)
             return source
 
-        original, others = source_of(real), [source_of(each) for each in (synthetic, *copies)]
+        original = source_of(real)
+        others = [source_of(each).unguarded(original.names) for each in (synthetic, *copies)]
         control = None if holdout is None else source_of(holdout)
         given = schema if made is None else made.schema
         described, left_out = common(original, others[0], holdout=control, schema=given)

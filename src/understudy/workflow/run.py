@@ -119,7 +119,7 @@ def synthesize(
     refuse_dropping(described, relation)
     wanted = wishes(workload)
     check_wishes(wanted, described)
-    prior = None if public is None else open_source(public)
+    prior = None if public is None else open_source(public).unguarded(described)
     if prior is not None:
         refuse_unlike(prior, described, source)
     source.check([*described, *([described.unit.id] if described.unit.id is not None else [])])
