@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -249,8 +250,8 @@ def bins_from_exact_counts(patch: Patch) -> None:
 def labels_in_the_order_of_how_many_there_are(patch: Patch) -> None:
     original = discovery.labels
 
-    def ranked(room: Room, column: str, *, amount: Fraction, delta: Fraction) -> tuple[tuple[str, ...], Sparse]:
-        shown, bought = original(room, column, amount=amount, delta=delta)
+    def ranked(room: Room, column: str, **asked: Any) -> tuple[tuple[str, ...], Sparse]:
+        shown, bought = original(room, column, **asked)
         many = dict(zip(*room.table.labels(column), strict=True))
         return tuple(sorted(shown, key=lambda label: -many[label])), bought
 
