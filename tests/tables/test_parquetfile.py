@@ -205,3 +205,25 @@ def test_what_a_footer_states_is_read_alike_by_the_database_and_by_ourselves(tmp
     path.write_bytes(b"PAR1" + b"\xff" * 6 + b"\x06\0\0\0PAR1")
     with pytest.raises(TableError, match=r"t\.parquet: its footer is damaged"):
         footer.sizes(path)
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_a_time_of_day_with_an_offset_is_a_time_of_day_and_an_odd_one_moves_itself_only(unit, tmp_path):
+    """A file that states its times to be in UTC: TIME WITH TIME ZONE to the database."""
+    per, kind = {"ms": (10**3, pa.time32("ms")), "us": (10**6, pa.time64("us")), "ns": (10**9, pa.time64("ns"))}[unit]
+    plain = pa.int32() if unit == "ms" else pa.int64()
+    found = []
+    for odd in (None, 90_000 * per, -1):
+        cells = pa.array([36_000 * per, odd, 39_600 * per], plain).view(kind)
+        pq.write_table(pa.table({"x": cells}), tmp_path / "t.parquet", write_time_adjusted_to_utc=True)
+        with open_table(tmp_path / "t.parquet") as source:
+            assert source.types == {"x": "TIME"}
+            table = Table(source, Schema(columns=(CLOCK,)))
+            table.encode()
+            assert table._codes is not None
+            found.append([int(code) for code in table._codes["x"]])
+        assert found[-1] == codes(tmp_path / "t.parquet", CLOCK, around=True)
+    codec = codec_of(CLOCK)
+    assert [row[0] for row in found] == [codec.code(time(10))] * 3
+    assert [row[2] for row in found] == [codec.code(time(11))] * 3
+    assert [row[1] for row in found] == [codec.default] * 3

@@ -18,6 +18,7 @@ import numpy as np
 from understudy.errors import TableError
 from understudy.schema.cell import UNKNOWN, plain, spellings
 from understudy.tables.physical import FAR, PER_SECOND
+from understudy.tables.stored import base_type
 
 NO_VALUE = "\0"
 """The text of an object that is no value of any type. No label can contain it."""
@@ -121,13 +122,25 @@ def _zones(native: Any, names: tuple[str, ...]) -> dict[str, str | None]:
 
 def _relation(data: Any) -> Frame:
     names = check_names(list(data.columns), "the relation")
-    # The widest unsigned integers would come out as others.
-    wide = "CAST(CASE WHEN {0} > {1} THEN {1} ELSE {0} END AS HUGEINT)"
-    cells = [f"#{i + 1}" for i in range(len(names))]
-    shown = [wide.format(c, 10**37) if str(k) == "UHUGEINT" else c for c, k in zip(cells, data.types, strict=True)]
+    kinds = [str(kind) for kind in data.types]
+    shown = [_streamable_cell(f"#{i}", kind) for i, kind in enumerate(kinds, start=1)]
     short = data.project(", ".join(f"{cell} AS x{i}" for i, cell in enumerate(shown)))
+    hidden = {name: base_type(kind) for name, kind in zip(names, kinds, strict=True) if _holds_variants(kind)}
     dtypes = {name: str(kind).split("(")[0] for name, kind in zip(names, data.types, strict=True)}
-    return Frame("duckdb", names, dtypes, dict.fromkeys(names), Stream(short))
+    return Frame("duckdb", names, dtypes, dict.fromkeys(names), Stream(short), hidden)
+
+
+def _streamable_cell(cell: str, kind: str) -> str:
+    """A cell of a relation, of a type in which DuckDB can stream it whatever it holds."""
+    if kind == "UHUGEINT":  # the widest unsigned integers would come out as others
+        return f"CAST(CASE WHEN {cell} > {10**37} THEN {10**37} ELSE {cell} END AS HUGEINT)"
+    if _holds_variants(kind):  # a single time of day with an offset, or one of many other values, would stop the stream
+        return f"CASE WHEN {cell} IS NOT NULL THEN encode(COALESCE(TRY_CAST({cell} AS VARCHAR), '')) END"
+    return cell
+
+
+def _holds_variants(kind: str) -> bool:
+    return "VARIANT" in kind and base_type(kind) != "ENUM"  # which lists labels of any kind
 
 
 def _polars(data: Any) -> Frame:

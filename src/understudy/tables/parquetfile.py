@@ -3,9 +3,10 @@
 The types a file declares are public and decide how its columns are read. Most types cannot be contradicted by a cell, or the database has
 a gentle way to read them: bytes that are no text become question marks, integers too wide are cut. The rest are called fragile here:
 moments in milliseconds, times of day, JSON, geometries, and decimals of any length. Whether the database can read the fragile columns is
-tried out first, on a connection of its own. Where it cannot, they are read from a private copy whose footer says how they are stored and
-no more (tables/footer.py). Either way the same values come out of cells that keep to their type, and those that do not become values
-outside every domain; so which of the two ways was taken says nothing.
+tried out first, on a connection of its own. Where it cannot, and always where there are times of day in UTC, which it bends until they
+fit, they are read from a private copy whose footer says how they are stored and no more (tables/footer.py). Either way the same values
+come out of cells that keep to their type, and those that do not become values outside every domain; so which of the two ways was taken
+says nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from understudy.tables.engine import Engine
 from understudy.tables.footer import MAGIC, plain_copy
 from understudy.tables.packed import FREE, RATIO
 from understudy.tables.physical import Reading, clock, decimal, decimal_of_bytes, moment, native_moment, text
-from understudy.tables.stored import INSTANT_TYPE, base_type
+from understudy.tables.stored import INSTANT_TYPE, ZONED_TIME_TYPE, base_type
 
 SHAPES = ("GEOMETRY", "GEOGRAPHY", "VARIANT")
 UNITS = {"MILLI": "m", "MICRO": "u", "NANO": "n"}
@@ -58,6 +59,11 @@ class Element:
         return self.type.startswith("TIME") or self.type == "JSON"
 
     @property
+    def altered(self) -> bool:
+        """Whether the database reads cells that are outside their type as others that are inside."""
+        return self.type == ZONED_TIME_TYPE
+
+    @property
     def unit(self) -> str:
         """The unit of moments and times, by Arrow's letter."""
         return next((unit for word, unit in UNITS.items() if f"{word}S=" + word.capitalize() in self.meaning), "")
@@ -80,6 +86,8 @@ class Element:
             return native_moment(cell, self.type)
         if self.type == "TIME_NS":
             return clock(f"epoch_ns({cell})", "n")
+        if self.type == ZONED_TIME_TYPE:
+            return Reading(f"CAST({cell} AS TIME)", "TIME")
         if self.type == "JSON":
             return Reading(f"CAST({cell} AS VARCHAR)", "VARCHAR")
         if self.type.startswith("DECIMAL") and self.physical is not None:
@@ -100,6 +108,7 @@ class ParquetFiles:
         found = [_columns(engine, path, f"reading {path.name}") for path in paths]
         self.columns = [column[0] for column in found[0]]
         self._fragile = {i for i, column in enumerate(found[0]) if any(e.fragile for e in column)}
+        self._altered = any(e.altered for column in found[0] for e in column)
         for path, columns in zip(paths, found, strict=True):
             if [columns[i] for i in sorted(self._fragile) if i < len(columns)] != [
                 found[0][i] for i in sorted(self._fragile)
@@ -126,7 +135,7 @@ class ParquetFiles:
         if self._settled or not self._fragile:
             return
         self._settled = True
-        if self._readable(sorted(self._fragile), self._paths):
+        if not self._altered and self._readable(sorted(self._fragile), self._paths):
             return
         copies = [self._engine.directory / f"copy-{i}.parquet" for i in range(len(self._paths))]
         for path, copy in zip(self._paths, copies, strict=True):

@@ -15,8 +15,9 @@ MOMENT_TYPES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 INSTANT_TYPE = "TIMESTAMP WITH TIME ZONE"
 INSTANT_TYPES = (INSTANT_TYPE, "TIMESTAMPTZ_NS")
 TIME_TYPES = ("TIME", "TIME_NS")
-PLAINER = {"TIME_NS": "TIME", "TIMESTAMPTZ_NS": INSTANT_TYPE}
-"""What finer types are called in public: everything beyond the microsecond is cut off anyway."""
+ZONED_TIME_TYPE = "TIME WITH TIME ZONE"
+PLAINER = {"TIME_NS": "TIME", ZONED_TIME_TYPE: "TIME", "TIMESTAMPTZ_NS": INSTANT_TYPE}
+"""What finer types are called in public: everything beyond the microsecond, and the offset of a time of day, is cut off anyway."""
 
 BLANKS = "' ' || chr(9)"
 
