@@ -501,6 +501,20 @@ def test_how_a_csv_file_is_read_goes_with_no_other_file(
     assert '"klingon" is no known encoding' in wrong.err
 
 
+@pytest.mark.parametrize("name", ["iso-2022-jp", "utf-7", "hz", "base64"])
+def test_an_encoding_that_runs_lines_together_is_refused_in_one_line(
+    shell: Shell, people: Path, schema: Path, tmp_path: Path, name: str
+) -> None:
+    for words in (("synthesize", "--schema", schema, "--epsilon", 1), ("describe",)):
+        done = shell(*words, people, "--encoding", name, "-o", "out.csv")
+        assert done.code == 1
+        assert (
+            f'"{name}" is no encoding in which each line can be read by itself. Convert the file to UTF-8' in done.err
+        )
+        assert not (tmp_path / "out.csv").exists()
+        assert not [*tmp_path.glob("*.ledger")]
+
+
 def test_a_workload_and_a_public_table_are_taken_and_written_down(
     shell: Shell, people: Path, schema: Path, tmp_path: Path
 ) -> None:

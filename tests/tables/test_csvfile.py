@@ -71,7 +71,7 @@ def test_a_stray_quote_swallows_no_other_line(line, others, tmp_path):
 
 
 def test_no_row_lends_the_header_a_name(tmp_path):
-    for content in (b'a,"b\n1,2"\n', b'a,"b\n1,2\n', b'"a\n(b)",c\n1,2\n', b'"a, b\nc",d\n1,2\n'):
+    for content in (b'a,"b\n1,2"\n', b'a,"b\n1,2\n', b'"a\n(b)",c\n1,2\n', b'"a, b\nc",d\n1,2\n', b'a,"b\n1,"""b"\n'):
         with pytest.raises(TableError, match=r"t\.csv:1: the name of column \d begins with a quote that does not end"):
             open_table(written(tmp_path / "t.csv", content))
 

@@ -10,8 +10,11 @@ each row by itself:
     Any other quote is an ordinary character: a stray one cannot swallow the file. Beyond QUOTED_BYTES there is no closing quote.
   * Bytes that are no text become U+FFFD. A cell of more than CELL_BYTES is missing, as is what makes a row too long.
 
+  * A line is a line before it is text: an encoding in which one can change how others are decoded is refused (tables/charset.py).
+
 DuckDB reads most files by these rules as they are. `tidy` finds out, in one pass, whether it would; for the rest it writes a private
-copy in which every doubtful cell is quoted properly. Either way the same rows come out, so the choice of path says nothing.
+copy in which every doubtful cell is quoted properly (tables/csvcopy.py). Either way the same rows come out, so the choice of path says
+nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +23,21 @@ import codecs
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from understudy.errors import TableError
+from understudy.tables.charset import MARK_BYTES, check_encoding, decode_chunks, find_codec
+from understudy.tables.csvcopy import (
+    CELL_BYTES,
+    ROW_BYTES,
+    Part,
+    Whole,
+    short_lines,
+    skip_rows,
+    sound_lines,
+    write_copy,
+)
 from understudy.tables.packed import open_bytes, packing, weigh
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -35,17 +50,10 @@ COMMENT = re.compile(rb"[ \t]*(#[ \t#!]|//)")
 RETURN = re.compile(rb"\r[^\n]")
 """A carriage return that is no part of a line break as most write it."""
 
-ODD = re.compile(rb'["\r\n]')
-"""What a row may hold only in quotes."""
-
 QUOTED_LINES = 100
-CELL_BYTES = 2**18
-CHUNK = CELL_BYTES
+CHUNK = CELL_BYTES // 4
 QUOTED_BYTES = 2 * CELL_BYTES
 """Farthest that a closing quote may be from its cell's beginning, wherever in the file that is."""
-
-ROW_BYTES = 2**22
-"""Longest row handed to DuckDB."""
 
 HEADER_BYTES = ROW_BYTES // 4
 NAMES = 5_000
@@ -83,12 +91,10 @@ def dialect(
     path: Path, *, delimiter: str | None, encoding: str, header: bool | Sequence[str], multiline: bool = False
 ) -> Dialect:
     """The dialect of a file, from its first line and what is declared."""
-    _check(encoding, delimiter)
+    check_encoding(encoding)
+    _check_delimiter(delimiter)
     lines = QUOTED_LINES if multiline else 0
-    first = _first_bytes(path)
-    if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        encoding = "utf-16"
-    text = first.decode(encoding, errors="replace").removeprefix("\ufeff").encode()
+    encoding, text = _read_beginning(path, encoding, header=header is True)
     blank, text = text, text.lstrip(b"\r\n")
     line = 1 + len(blank[: len(blank) - len(text)].splitlines())
     if header is False:
@@ -104,12 +110,12 @@ def dialect(
         text, line = text[mark.end() :], line + 1
         if not text.strip():
             raise TableError(f"{path.name}:{line}: there is no header line. Nothing was read")
-        _check(encoding, mark[1].decode(errors="replace"))
+        _check_delimiter(mark[1].decode(errors="replace"))
     delimiter = delimiter or (mark[1].decode() if mark is not None else _delimiter(text, lines))
     cells = next(_records(iter([text]), delimiter.encode(), lines, NAMES + 1))
     names = tuple(cell.decode(errors="replace").strip() for cell in cells)
     _check_header(f"{path.name}:{line}", names, sum(map(len, cells)), encoding)
-    _check_quotes(f"{path.name}:{line}", cells, text)
+    _check_quotes(f"{path.name}:{line}", cells, text if lines else text.splitlines()[0])
     if len(names) == 1 and COMMENT.match(text):
         raise TableError(
             f"{path.name}:{line}: looks like a comment and not like a header line. "
@@ -151,39 +157,19 @@ def _delimiter(text: bytes, lines: int) -> str:
 
 def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:
     """The file as it is where DuckDB reads it by our rules, else (or anyway) a copy of it, written to `copy`."""
+    delimiter = how.delimiter.encode()
     if (
         not anyway
         and not how.marked
-        and how.encoding in ("utf-8", "utf8")
-        and _is_clean(path, how.delimiter.encode(), how.lines, alone=len(how.names) == 1)
+        and how.encoding == "utf-8"
+        and (how.header or not _has_mark(path))
+        and _is_clean(path, delimiter, how.lines, alone=len(how.names) == 1)
     ):
         return Tidy(path, how.header, packing(path))
-    delimiter = how.delimiter.encode()
-    records = _records(_decoded(path, how.encoding), delimiter, how.lines, len(how.names))
-    with copy.open("wb") as out:
-        out.write(codecs.BOM_UTF8)  # the reader drops one mark: this one, and never a cell's own
-        for _ in range(how.header + how.marked):
-            next((record for record in records if record), None)
-        for record in records:
-            if record or len(how.names) == 1:
-                out.write(_line(record[: len(how.names)], delimiter))
+    whole = sound_lines(delimiter) if how.lines else short_lines
+    parts = _parts(_decode_file(path, how), delimiter, how.lines, len(how.names), whole)
+    write_copy(skip_rows(parts, how.header + how.marked), copy, delimiter, columns=len(how.names))
     return Tidy(copy, False, "none")
-
-
-def _line(cells: list[bytes], delimiter: bytes) -> bytes:
-    """A row, written so that every reader reads it alike."""
-    plain = delimiter.join(cells)
-    spaced = plain.startswith(b" ") or delimiter + b" " in plain
-    if len(plain) <= CELL_BYTES and not (spaced or ODD.search(plain)) and plain.count(delimiter) < max(len(cells), 1):
-        return (plain or b'""') + b"\n"
-    written, size = [], 0
-    for cell in cells:
-        size += len(cell)
-        kept = b"" if len(cell) > CELL_BYTES or size > ROW_BYTES // 2 else cell
-        odd = any(mark in kept for mark in (b'"', b"\n", b"\r", delimiter)) or kept.startswith(b" ")
-        written.append(b'"' + kept.replace(b'"', b'""') + b'"' if odd else kept)
-    # A row of one empty cell would look like a blank line.
-    return (delimiter.join(written) or b'""') + b"\n"
 
 
 def _quoted(lines: int) -> bytes:
@@ -226,7 +212,9 @@ def _is_clean(path: Path, delimiter: bytes, lines: int, *, alone: bool) -> bool:
                 found = scan.match(buffer, start)
                 assert found is not None
                 stop = found.end()
-                if lines and any(len(cell[0]) > CELL_BYTES for cell in cells.finditer(buffer, start, stop)):
+                if stop - start > CELL_BYTES and any(
+                    len(cell[0]) > CELL_BYTES for cell in cells.finditer(buffer, start, stop)
+                ):
                     return False
             if stop < len(buffer) and (not chunk or len(buffer) - stop > QUOTED_BYTES):
                 return False
@@ -237,7 +225,17 @@ def _is_clean(path: Path, delimiter: bytes, lines: int, *, alone: bool) -> bool:
 
 
 def _records(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | None = None) -> Iterator[list[bytes]]:
-    """The cells of each row, by the rules above; a blank line has none. This is what the rules mean.
+    """The cells of each row, by the rules above; a blank line has none. This is what the rules mean."""
+    cuts = -1 if most is None or lines else most
+    for part in _parts(chunks, delimiter, lines, most, _bare):
+        if isinstance(part, bytes):
+            yield from (row.split(delimiter, cuts) if row else [] for row in part.splitlines())
+        else:
+            yield part
+
+
+def _parts(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | None, whole: Whole) -> Iterator[Part]:
+    """The lines that are `whole` as they are, and of every other row the cells.
 
     No byte is looked at again and again, however long a row or a cell is: what was found of an unfinished one is kept. Where a line is a
     row, all that follows its first `most` cells is taken for one more.
@@ -257,9 +255,8 @@ def _records(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | 
         if not more and (buffer or cells) and not buffer.endswith((b"\n", b"\r")):
             buffer += b"\n"
         while position < len(buffer):
-            if not cells and looked == position and (stop := _bare(buffer, position, more)) > position:
-                for row in bytes(buffer[position:stop]).splitlines():
-                    yield row.split(delimiter, -1 if most is None or lines else most) if row else []
+            if not cells and looked == position and (stop := whole(buffer, position, more)) > position:
+                yield bytes(buffer[position:stop])
                 position = looked = stop
                 continue
             found = None
@@ -314,46 +311,60 @@ def _edge(edges: re.Pattern[bytes], buffer: bytearray, start: int) -> int:
     return len(buffer) if found is None else found.start()
 
 
-def _decoded(path: Path, encoding: str) -> Iterator[bytes]:
-    """The file in UTF-8, whatever its bytes; what is no text becomes U+FFFD."""
-    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-    first = True
+def _has_mark(path: Path) -> bool:
+    """Whether a file begins with the mark of UTF-8."""
     with open_bytes(path) as file:
-        while True:
-            chunk = file.read(CHUNK)
-            text = decoder.decode(chunk, final=not chunk)
-            if first and text:
-                text, first = text.removeprefix("\ufeff"), False
-            if text:
-                yield text.encode(errors="replace")
-            if not chunk:
-                return
+        return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
 
 
-def _first_bytes(path: Path) -> bytes:
-    """A file's beginning, its header line at least."""
+def _read_chunks(path: Path) -> Iterator[bytes]:
+    with open_bytes(path) as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+def _decode_file(path: Path, how: Dialect) -> Iterator[bytes]:
+    """The file in UTF-8 without its mark, whatever its bytes; what is no text becomes U+FFFD."""
+    return _drop_mark(decode_chunks(_read_chunks(path), how.encoding), header=how.header)
+
+
+def _drop_mark(texts: Iterator[bytes], *, header: bool) -> Iterator[bytes]:
+    """Texts without the mark before a header line; without such a line it is a part of the first row, and stays."""
+    first = next(texts, b"")
+    while header and first.startswith(codecs.BOM_UTF8):
+        first = first.removeprefix(codecs.BOM_UTF8)
+    if first:
+        yield first
+    yield from texts
+
+
+def _read_beginning(path: Path, encoding: str, *, header: bool) -> tuple[str, bytes]:
+    """The codec of a file and its beginning in UTF-8, its header line at least."""
     try:
         with open_bytes(path) as file:
-            first = file.read(CHUNK)
-            while not _has_header(first) and len(first) <= HEADER_BYTES and (more := file.read(CHUNK)):
-                first += more
+            codec = find_codec(encoding, file.read(MARK_BYTES), header=header)
+        # So many bytes hold the longest header line even where every character takes four of them.
+        chunks = islice(_read_chunks(path), 4 * HEADER_BYTES // CHUNK + 1)
+        text = b""
+        for part in _drop_mark(decode_chunks(chunks, codec), header=header):
+            text += part
+            if _has_header(text) or len(text) > HEADER_BYTES:
+                break
+    except TableError:
+        raise
     except Exception:
         weigh(path)  # which says where
         raise
-    return first
+    return codec, text
 
 
 def _has_header(first: bytes) -> bool:
     """Whether the line ends that follows blank ones and the mark of a spreadsheet."""
-    text = first.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
+    text = first.lstrip(b"\r\n")
     mark = MARKED.match(text)
     return text.find(b"\n", mark.end() if mark is not None else 0) >= 0
 
 
-def _check(encoding: str, delimiter: str | None) -> None:
-    try:
-        codecs.lookup(encoding)
-    except LookupError:
-        raise TableError(f'"{encoding}" is no known encoding. Try utf-8, latin-1 or cp1252. Nothing was read') from None
+def _check_delimiter(delimiter: str | None) -> None:
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n '):
         raise TableError("a delimiter is one plain character, such as , or ;. Nothing was read")

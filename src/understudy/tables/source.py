@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from understudy.errors import TableError
 from understudy.schema.formula import unguard_formula
 from understudy.tables import sql
-from understudy.tables.csvfile import ROW_BYTES, Dialect, dialect, tidy
+from understudy.tables.csvcopy import ROW_BYTES
+from understudy.tables.csvfile import Dialect, dialect, tidy
 from understudy.tables.engine import Engine
 from understudy.tables.frame import Stream, check_names, frame
 from understudy.tables.header import oddity
@@ -240,7 +241,7 @@ def _open_files(
     ]
     names = check_names(list(hows[0].names), f"{paths[0].name}:{hows[0].line}" if hows[0].header else paths[0].name)
     for path, how in zip(paths, hows, strict=True):
-        if (how.names, how.delimiter, how.marked) != (hows[0].names, hows[0].delimiter, hows[0].marked):
+        if replace(how, line=hows[0].line) != hows[0]:
             raise TableError(
                 f"{path.name}:{how.line}: its header differs from that of {paths[0].name}. Nothing was read"
             )
