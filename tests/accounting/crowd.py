@@ -1,5 +1,7 @@
 """Many processes that spend from one ledger until it is empty; prints what each was given. Run as a program.
 
+The ledger may be given under several names, with colons between: each process takes one of them.
+
 With a fourth number the ledger has no cap, and each process looks at the total before it spends: the mistake a crowd must find.
 """
 
@@ -34,14 +36,15 @@ def spend(path, most, looked_at):
     return given
 
 
-def main(path, people, most, looked_at=None):
+def main(paths, people, most, looked_at=None):
+    names = paths.split(":")
     gate_out, gate_in = os.pipe()
     results_out, results_in = os.pipe()
-    for _ in range(people):
+    for person in range(people):
         if os.fork() == 0:
             os.close(gate_in)
             os.read(gate_out, 1)  # returns when every process exists
-            os.write(results_in, f"{spend(path, most, looked_at)}\n".encode())
+            os.write(results_in, f"{spend(names[person % len(names)], most, looked_at)}\n".encode())
             os._exit(0)
     os.close(gate_in)
     os.close(results_in)

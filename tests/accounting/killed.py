@@ -1,12 +1,15 @@
 """A child that answers questions from a ledger is killed at random moments, over and over; prints what was found. Run as a program.
 
 `honest` charges, draws, stores and then answers. `mutant` answers first and charges afterwards: the loop must find it out.
+Every other child opens the ledger by a symbolic link. The file alone is copied as `cp` does, while the child runs and again when
+it is dead: a copy holds every answer that was given before, or is refused as damaged.
 """
 
 import json
 import os
 import random
 import select
+import shutil
 import signal
 import sys
 import time
@@ -17,6 +20,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.ledger import Ledger
+from understudy.errors import LedgerError
 
 COST = Cost(Currency.PURE, Fraction(1, 10**6))
 BUDGET = Budget(Fraction(1, 100), Fraction(0))
@@ -38,7 +42,7 @@ def answer_for_ever(path, out, honest):
 
 
 def kill_one(path, honest, chance, sign):
-    """What one child said before it was killed."""
+    """What one child said before it was killed, and how much of that before a copy was taken."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -51,24 +55,54 @@ def kill_one(path, honest, chance, sign):
     if sign == signal.SIGINT or chance.random() < 0.8:  # mostly while answering, sometimes while opening or reserving
         select.select([read], [], [], 5)
     time.sleep(chance.uniform(0, 0.012))
+    os.set_blocking(read, False)
+    early = b""
+    while select.select([read], [], [], 0)[0] and (more := os.read(read, 2**16)):
+        early += more
+    os.set_blocking(read, True)
+    copy_alone(path)
     os.kill(child, sign)
     while os.waitpid(child, os.WNOHANG) == (0, 0):  # an interrupt may land where the interpreter drops it: press again
         time.sleep(0.002)
         os.kill(child, sign)
-    with os.fdopen(read) as said:
-        return [line.split() for line in said if line.endswith("\n")]
+    with os.fdopen(read, "rb") as rest:
+        said = (early + rest.read()).decode().splitlines(keepends=True)
+    return [line.split() for line in said if line.endswith("\n")], early.count(b"\n")
+
+
+def copy_alone(path):
+    """The file and nothing that lies beside it."""
+    shutil.copyfile(path, path.with_suffix(".copy"))
+
+
+def check_copy(path, said, found):
+    """Count the answers that a copy does not know, or that it was refused."""
+    copy = path.with_suffix(".copy")
+    try:
+        with Ledger.open(copy) as ledger:
+            stored = {(e.run, str(e.step)) for e in ledger.entries() if e.kind == "answer"}
+        found["copies"] += 1
+        found["forgotten"] += sum((name, step) not in stored for name, step, _ in said)
+    except LedgerError:
+        found["torn"] += 1
+    for left in path.parent.glob(f"{copy.name}*"):
+        left.unlink()
 
 
 def main(folder, kills, honest, sign):
-    chance, found = (
-        random.Random(7),
-        {"answers": 0, "unpaid": 0, "changed": 0, "paid_not_answered": 0, "replayed": 0, "lost": 0},
-    )
+    chance = random.Random(7)
+    counted = "answers unpaid changed paid_not_answered replayed lost copies forgotten torn"
+    found = dict.fromkeys(counted.split(), 0)
     for kill in range(kills):
-        path = Path(folder, f"{kill // 20}.ledger")
-        if kill % 20 == 0:
+        path = Path(folder, f"{kill // 10}.ledger")
+        if kill % 10 == 0:
             Ledger.create(path, dataset="killed").close()
-        said = kill_one(path, honest, chance, sign)
+            path.with_suffix(".link").symlink_to(path)
+        said, early = kill_one(path.with_suffix(".link") if kill % 2 else path, honest, chance, sign)
+        if honest:
+            check_copy(path, said[:early], found)
+            copy_alone(path)
+            check_copy(path, said, found)
         with Ledger.open(path) as ledger:  # opening checks the chain, the totals and every stored answer
             charged = {(e.run, e.step) for e in ledger.entries() if e.kind == "charge"}
             runs = {run.id: run for run in ledger.runs()}

@@ -15,34 +15,38 @@ from understudy.errors import LedgerTampered
 
 def audit(file: LedgerFile, *, anchor: str | None = None) -> None:
     """Raise LedgerTampered, naming the entry, unless everything follows; with an anchor, unless that digest is still in the chain."""
-    name = file.path.name
+    with file.reading() as connection:
+        audit_tables(connection, file.path.name, anchor=anchor)
+
+
+def audit_tables(connection: sqlite3.Connection, name: str, *, anchor: str | None = None) -> None:
+    """The same for an open database, which messages call `name`."""
 
     def found(what: str) -> LedgerTampered:
-        return LedgerTampered(f"{name}: {what}. Restore it from a copy and compare its last digest. Nothing was spent.")
+        return LedgerTampered(
+            f"{name}: {what}. Restore it from a backup and compare its last digest. Nothing was spent."
+        )
 
-    with file.reading() as connection:
-        try:
-            (sound,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-        except sqlite3.DatabaseError:
-            sound = ""
-        if sound != "ok":
-            raise found("the file is damaged")
-        shape = {
-            row[0]: row[1] for row in connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-        }
-        if shape != TABLES:
-            raise found("the tables are not those of a ledger")
-        account = _account(connection)
-        if account is None:
-            raise found("the account does not hold exactly one line")
-        try:
-            chain = list(entries(connection))
-            seen = _chain(chain, account, found)
-            _answers(connection, chain, found)
-        except (TypeError, KeyError, AssertionError, ValueError, ArithmeticError, json.JSONDecodeError) as error:
-            if isinstance(error, LedgerTampered):
-                raise
-            raise found("an entry holds something no entry can hold") from None
+    try:
+        (sound,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.DatabaseError:
+        sound = ""
+    if sound != "ok":
+        raise found("the file is damaged")
+    shape = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+    if shape != TABLES:
+        raise found("the tables are not those of a ledger")
+    account = _account(connection)
+    if account is None:
+        raise found("the account does not hold exactly one line")
+    try:
+        chain = list(entries(connection))
+        seen = _chain(chain, account, found)
+        _answers(connection, chain, found)
+    except (TypeError, KeyError, AssertionError, ValueError, ArithmeticError, json.JSONDecodeError) as error:
+        if isinstance(error, LedgerTampered):
+            raise
+        raise found("an entry holds something no entry can hold") from None
     if anchor is not None and anchor not in seen:
         raise found(f"no entry has the digest {anchor[:12]}…, so the file was put back to an older state or replaced")
 

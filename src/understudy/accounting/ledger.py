@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from understudy.accounting.audit import audit
+from understudy.accounting.backup import back_up, restore
 from understudy.accounting.budget import Budget, spell, spell_apart
 from understudy.accounting.chain import DELTA_UNITS, EPSILON_UNITS, LARGEST, Entry, units_down, units_up
 from understudy.accounting.filter import Filter
@@ -89,6 +90,16 @@ class Ledger:
         except BaseException:
             file.close()
             raise
+
+    @classmethod
+    def restore(cls, backup: str | Path, path: str | Path, *, anchor: str | None = None) -> Ledger:
+        """Make a backup the account, at a path where nothing is yet; an entry says so.
+
+        What was spent after the backup was taken is not in it. Pass the last digest you have, from the newest release, as
+        `anchor`: a backup that does not hold it is refused.
+        """
+        restore(Path(backup), Path(path), anchor=anchor)
+        return cls.open(path)
 
     @classmethod
     def open_or_create(
@@ -246,6 +257,18 @@ class Ledger:
     def verify(self, *, anchor: str | None = None) -> None:
         """Raise LedgerTampered, naming the entry, unless every digest and total follows; see `open` for the anchor."""
         audit(self._file, anchor=anchor)
+
+    @property
+    def is_backup(self) -> bool:
+        """Whether this is a backup: it shows and verifies, and nothing can be spent from it until it is restored."""
+        return self._file.is_backup
+
+    def backup(self, path: str | Path) -> str:
+        """Write a whole, checked backup to a new file, also while others spend; returns the last digest in it.
+
+        The backup is readable by its owner only, and nothing can be spent from it: see `restore`.
+        """
+        return back_up(self._file, Path(path))
 
     def close(self) -> None:
         """Let go of the file."""

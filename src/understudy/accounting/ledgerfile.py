@@ -1,8 +1,13 @@
 """The file under a ledger: one SQLite database, opened so that what is committed survives a crash.
 
-Write-ahead log, `synchronous=FULL` (every commit reaches the disk before it returns), `BEGIN IMMEDIATE` (a writer sees
-what the last one wrote). The cap is also a CHECK of the table, so that no code above can overspend. Files are made under
-another name and linked into place when they are whole, readable by their owner only.
+Rollback journal and `synchronous=EXTRA`: when a commit returns, its pages are on the disk in this one file, the journal is gone, and so is
+its name in the folder; no charge ever lives in a second file that a copy or another name would miss. `BEGIN IMMEDIATE`: a writer sees
+what the last one wrote. The cap is also a CHECK of the table, so that no code above can overspend. Files are made under another name and
+linked into place when they are whole, readable by their owner only.
+
+A journal lies beside the name that a file was opened under. A file of two names (hard links) has two places for it, and who
+opens the second does not see what a crash left under the first; so such a file is refused, when it is opened and again before each entry.
+Ledgers of earlier versions kept a write-ahead log (`-wal`): it is moved into the file when one is opened.
 """
 
 from __future__ import annotations
@@ -11,12 +16,14 @@ import os
 import secrets
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from understudy.accounting.chain import COLUMNS, GENESIS, LARGEST, Entry, canonical
+from understudy.accounting.ledgerdisk import draft_ledger, leave_log, refuse_hard_links, set_durable
 from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered
 
 FORMAT = 1
@@ -24,6 +31,9 @@ FORMAT = 1
 
 APPLICATION = 0x55444C47
 """Marks a SQLite file as a ledger."""
+
+BACKUP_APPLICATION = 0x55444C42
+"""Marks a SQLite file as the backup of a ledger: shown and verified, never spent from. Earlier versions refuse it altogether."""
 
 PATIENCE = 120
 """Seconds to wait for another process that is writing."""
@@ -76,6 +86,9 @@ _inherited: list[sqlite3.Connection] = []  # a parent's connections: a fork neit
 class LedgerFile:
     """One open ledger file; safe to use from several threads and, after a fork, from the child."""
 
+    is_backup: bool
+    """Whether it is a backup, which nothing is written to."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.RLock()
@@ -85,46 +98,26 @@ class LedgerFile:
     @classmethod
     def create(cls, path: Path, account: dict[str, object]) -> LedgerFile:
         """A new file with an empty account; refused where something is already."""
-        if not path.parent.is_dir():
-            raise LedgerError(f"{path.name}: its folder does not exist. No ledger was made.")
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        try:
-            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            connection = sqlite3.connect(draft, isolation_level=None)
-            try:
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA synchronous=FULL")
-                connection.execute(f"PRAGMA application_id={APPLICATION}")
-                connection.execute(f"PRAGMA user_version={FORMAT}")
-                connection.execute("BEGIN IMMEDIATE")
-                for statement in TABLES.values():
-                    connection.execute(statement)
-                columns = {**account, "one": 1, "spent_epsilon": 0, "spent_delta": 0, "entries": 0, "head": GENESIS}
-                names = ", ".join(columns)
-                connection.execute(
-                    f"INSERT INTO account ({names}) VALUES ({', '.join('?' * len(columns))})", [*columns.values()]
-                )
-                append(connection, kind="open", event="ledger opened", detail={**account, "format": FORMAT})
-                connection.execute("COMMIT")
-            finally:
-                connection.close()  # moves the log into the file
-            _sync(draft)
-            _publish(draft, path)
-        except FileExistsError:
-            raise LedgerError(
-                f"{path.name} exists already: open it, or choose another name. No ledger was made."
-            ) from None
-        except OSError as error:
-            raise LedgerError(f"{path.name} could not be made ({error.strerror}). No ledger was made.") from None
-        finally:
-            for leftover in (draft, draft.with_name(draft.name + "-wal"), draft.with_name(draft.name + "-shm")):
-                leftover.unlink(missing_ok=True)
+        with draft_ledger(path) as connection:
+            connection.execute(f"PRAGMA application_id={APPLICATION}")
+            connection.execute(f"PRAGMA user_version={FORMAT}")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in TABLES.values():
+                connection.execute(statement)
+            columns = {**account, "one": 1, "spent_epsilon": 0, "spent_delta": 0, "entries": 0, "head": GENESIS}
+            names = ", ".join(columns)
+            connection.execute(
+                f"INSERT INTO account ({names}) VALUES ({', '.join('?' * len(columns))})", [*columns.values()]
+            )
+            append(connection, kind="open", event="ledger opened", detail={**account, "format": FORMAT})
+            connection.execute("COMMIT")
         return cls(path)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction that is on the disk when the block ends, or never was."""
         with self._transaction("BEGIN IMMEDIATE") as connection:
+            self._refuse_unsafe(connection)
             yield connection
 
     @contextmanager
@@ -132,6 +125,11 @@ class LedgerFile:
         """One consistent view."""
         with self._transaction("BEGIN") as connection:
             yield connection
+
+    def copy_to(self, target: sqlite3.Connection) -> None:
+        """Copy everything, as it is at one moment, to another database."""
+        with self.reading() as connection:
+            connection.backup(target)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -171,48 +169,90 @@ class LedgerFile:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
+    def _refuse_unsafe(self, connection: sqlite3.Connection) -> None:
+        """Refuse to write to a backup, and to a file that has come by another name or another journal since it was opened."""
+        name = self.path.name
+        if self.is_backup:
+            (count,) = connection.execute("SELECT entries FROM account").fetchone()
+            raise LedgerError(
+                f"{name} is a backup, taken at entry {count}: spend from the ledger itself, or, if that is lost, make this"
+                f" the account with `understudy ledger restore {name} PATH`. Nothing was spent."
+            )
+        refuse_hard_links(self.path)
+        if connection.execute("PRAGMA journal_mode").fetchone() != ("delete",):
+            raise LedgerError(
+                f"{name} was opened by an earlier version of Understudy meanwhile: close it there and try again."
+                " Nothing was spent."
+            )
+
     def _connect(self) -> sqlite3.Connection:
+        """A connection without a write-ahead log; two programs that meet over an old one let go and try again."""
+        give_up = time.monotonic() + PATIENCE
+        while True:
+            connection = self._connect_once()
+            try:
+                if leave_log(connection):
+                    return connection
+            except sqlite3.Error as error:
+                connection.close()
+                raise self._explained(error) from None
+            connection.close()
+            if time.monotonic() > give_up:
+                raise LedgerError(
+                    f"{self.path.name} is held by another process for more than {PATIENCE} s: try again. Nothing was spent."
+                )
+            time.sleep((10 + secrets.randbelow(90)) / 1000)
+
+    def _connect_once(self) -> sqlite3.Connection:
         name = self.path.name
         if not self.path.is_file():
             what = "is not a file" if self.path.exists() else "does not exist: make it with `understudy ledger init`"
             raise LedgerError(f"{name} {what}. Nothing was spent.")
+        refuse_hard_links(self.path)
         address = f"{self.path.resolve().as_uri()}?mode=rw"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=PATIENCE, check_same_thread=False)
         try:
-            connection.execute("PRAGMA trusted_schema=OFF")
-            connection.execute("PRAGMA synchronous=FULL")
+            set_durable(connection)
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if application != APPLICATION:
+            if application not in (APPLICATION, BACKUP_APPLICATION):
                 raise LedgerError(f"{name} is not a ledger: choose another file. Nothing was spent.")
             if version > FORMAT:
                 raise LedgerError(
                     f"{name} was written by a later version (format {version}, this one reads {FORMAT}):"
                     " update Understudy. Nothing was spent."
                 )
-            connection.execute("PRAGMA journal_mode=WAL")
         except sqlite3.Error as error:
             connection.close()
             raise self._explained(error) from None
         except LedgerError:
             connection.close()
             raise
+        self.is_backup = application == BACKUP_APPLICATION
         return connection
 
     def _explained(self, error: sqlite3.Error) -> LedgerError:
         """SQLite's complaint in the words of a ledger."""
-        name, code = self.path.name, getattr(error, "sqlite_errorcode", 0) & 0xFF
+        name, detailed = self.path.name, getattr(error, "sqlite_errorcode", 0)
+        code = detailed & 0xFF
         if code == sqlite3.SQLITE_NOTADB:
             return LedgerError(f"{name} is not a ledger: choose another file. Nothing was spent.")
         if code == sqlite3.SQLITE_BUSY:
             return LedgerError(
                 f"{name} is held by another process for more than {PATIENCE} s: try again. Nothing was spent."
             )
+        if detailed == sqlite3.SQLITE_READONLY_DBMOVED:
+            return LedgerError(f"{name} was moved or replaced while it was open: open it again. Nothing was spent.")
+        if code == sqlite3.SQLITE_CANTOPEN or detailed == sqlite3.SQLITE_READONLY_ROLLBACK:
+            return LedgerError(
+                f"{name} was left by a crash or by an earlier version and has to be opened once where its folder may be"
+                " written. Nothing was spent."
+            )
         if code == sqlite3.SQLITE_READONLY:
             return LedgerError(f"{name} may not be written: check its permissions. Nothing was spent.")
         if code == sqlite3.SQLITE_CORRUPT:
             return LedgerTampered(
-                f"{name} is damaged: restore it from a copy and compare its last digest. Nothing was spent."
+                f"{name} is damaged: restore it from a backup and compare its last digest. Nothing was spent."
             )
         return LedgerError(f"{name} could not be used ({error}). Nothing was spent.")
 
@@ -268,25 +308,3 @@ def last(connection: sqlite3.Connection, where: str, values: tuple[object, ...])
     """The newest of these entries."""
     row = connection.execute(f"SELECT {_ENTRY} FROM entry {where} ORDER BY number DESC LIMIT 1", values).fetchone()
     return None if row is None else Entry(**dict(zip((*COLUMNS, "digest"), row, strict=True)))
-
-
-def _sync(path: Path) -> None:
-    """Have the disk hold what was written; for a folder, its list of names."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _publish(draft: Path, path: Path) -> None:
-    """Give a finished file its name, unless something has that name already."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a disk without hard links: claim the name first, then put the file in its place
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
-        draft.replace(path)
-    if os.name == "posix":
-        _sync(path.parent)

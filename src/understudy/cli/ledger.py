@@ -41,7 +41,7 @@ def another(book: Path) -> tuple[str, ...]:
     return (f"Another ledger lies beside this file: {', '.join(found)} (--ledger {found[0]} spends from it).",)
 
 
-@click.group(short_help="The account of a dataset: open, show, verify.")
+@click.group(short_help="The account of a dataset: open, show, verify, back up.")
 def ledger() -> None:
     """The account of a dataset: what was spent on it, durably."""
 
@@ -111,6 +111,43 @@ def verify(path: Path, anchor: str | None, as_json: bool) -> None:
         report(["Keep it elsewhere: with --anchor it shows that the file was not put back to an older state."])
 
 
+@ledger.command()
+@click.argument("path", type=options.FILE)
+@click.argument("copy", type=options.FILE)
+@options.as_json
+def backup(path: Path, copy: Path, as_json: bool) -> None:
+    """Write a backup of the account at PATH to a new file COPY, also while it is in use. Nothing can be spent from a backup."""
+    from understudy.accounting.ledger import Ledger
+
+    with Ledger.open(path) as account:
+        account.backup(copy)
+    with Ledger.open(copy) as kept:
+        totals, head = kept.totals(), kept.head
+    if as_json:
+        report_json({"path": path, "backup": copy, "entries": totals.entries, "head": head})
+        return
+    report([f"{copy}: a backup of {path} with {totals.entries} entries, checked.", f"last digest {head}"])
+
+
+@ledger.command()
+@click.argument("copy", type=options.FILE)
+@click.argument("path", type=options.FILE)
+@click.option("--anchor", metavar="HASH", help="The newest digest you have of the account; the backup must hold it.")
+@options.as_json
+def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
+    """Make the backup COPY the account at PATH, where nothing is yet. What was spent since the backup is not in it: see --anchor."""
+    from understudy.accounting.ledger import Ledger
+
+    with Ledger.restore(copy, path, anchor=anchor) as account:
+        facts, totals = _facts(account), account.totals()
+    if as_json:
+        report_json(facts)
+        return
+    report([f"{path}: the account again, with what was spent when {copy} was made: ε = {spent(totals)}."])
+    if not anchor:
+        report(["What was spent since is not in it: compare with the digest on the newest release (--anchor)."])
+
+
 def spent(totals: Totals) -> str:
     """What was spent, of what may be.
 
@@ -138,6 +175,7 @@ def account_facts(account: Ledger) -> dict[str, object]:
         "cap": None if totals.cap_epsilon is None else {"epsilon": totals.cap_epsilon, "delta": totals.cap_delta},
         "entries": totals.entries,
         "head": account.head,
+        "backup": account.is_backup,
     }
 
 
@@ -164,7 +202,7 @@ def _facts(account: Ledger) -> dict[str, object]:
         "notes": [
             {"time": entry.time, "event": entry.event, "text": entry.facts.get("text", "")}
             for entry in chain
-            if entry.kind == "note"
+            if entry.kind in ("note", "restore")
         ],
     }
 
@@ -179,6 +217,8 @@ def _lines(account: Ledger) -> list[str]:
         f"{account.dataset}, for {account.neighbours.phrase(account.unit)}",
         f"spent: ε = {spent(totals)}; δ = {risk}",
     ]
+    if account.is_backup:
+        lines.append("a backup: nothing can be spent from it, and what was spent since is not in it")
     rows = [["run", "begun", "ε", "δ", "for", ""]]
     for entry in chain:
         if entry.kind == "reserve":
@@ -188,7 +228,7 @@ def _lines(account: Ledger) -> list[str]:
             rows.append([entry.run, _minute(entry.time), spell(epsilon), spell(delta), entry.event, state])
     if len(rows) > 1:
         lines += ["", *aligned(rows, right=[2, 3])]
-    notes = [f"{_minute(e.time)}  {e.event}: {e.facts.get('text', '')}" for e in chain if e.kind == "note"]
+    notes = [f"{_minute(e.time)}  {e.event}: {e.facts.get('text', '')}" for e in chain if e.kind in ("note", "restore")]
     if notes:
         lines += ["", *notes]
     return [*lines, "", f"last digest {account.head}"]

@@ -1,0 +1,106 @@
+"""A ledger on a disk: made whole or not at all, under one name, with nothing of it in a second file."""
+
+from __future__ import annotations
+
+import glob
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from understudy.errors import LedgerError
+
+
+@contextmanager
+def draft_ledger(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a new file that gets its name, on the disk and whole, when the block ends; never one that is taken."""
+    if not path.parent.is_dir():
+        raise LedgerError(f"{path.name}: its folder does not exist. No ledger was made.")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(draft, isolation_level=None)
+        try:
+            set_durable(connection)
+            yield connection
+        finally:
+            connection.close()
+        _sync(draft)
+        _publish(draft, path)
+    except FileExistsError:
+        raise LedgerError(f"{path.name} exists already: open it, or choose another name. No ledger was made.") from None
+    except OSError as error:
+        raise LedgerError(f"{path.name} could not be made ({error.strerror}). No ledger was made.") from None
+    except sqlite3.Error as error:
+        raise LedgerError(f"{path.name} could not be made ({error}). No ledger was made.") from None
+    finally:
+        draft.unlink(missing_ok=True)
+        draft.with_name(draft.name + "-journal").unlink(missing_ok=True)
+
+
+def refuse_hard_links(path: Path) -> None:
+    """Refuse a file that has a second name, under which nobody would see what a crash left beside the first."""
+    real = path.resolve()
+    try:
+        if real.stat().st_nlink > 1:
+            _drop_drafts(real)
+        names = real.stat().st_nlink
+    except FileNotFoundError:
+        raise LedgerError(f"{path.name} was moved or deleted while it was open. Nothing was spent.") from None
+    if names > 1:
+        raise LedgerError(
+            f"{path.name} has {names} names (hard links), and a crash under one of them would not be seen under another:"
+            " keep one name and remove the others. Nothing was spent."
+        )
+
+
+def _drop_drafts(real: Path) -> None:
+    """Remove the name under which this file was made, where its maker has not come to that yet or was killed before."""
+    for draft in real.parent.glob(f".{glob.escape(real.name)}.{'[0-9a-f]' * 16}"):
+        with suppress(OSError):
+            if draft.samefile(real):
+                draft.unlink()
+
+
+def set_durable(connection: sqlite3.Connection) -> None:
+    """What is committed is on the disk: EXTRA also waits until the journal's name is gone, or a power cut could bring it back."""
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA synchronous=EXTRA")
+    connection.execute("PRAGMA fullfsync=ON")  # macOS: through the cache of the disk
+
+
+def leave_log(connection: sqlite3.Connection) -> bool:
+    """Move the write-ahead log of an earlier version into the file and do without; False while somebody else has the file open."""
+    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+    if mode != "wal":
+        return True
+    try:
+        (mode,) = connection.execute("PRAGMA journal_mode=DELETE").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+    return bool(mode != "wal")
+
+
+def _sync(path: Path) -> None:
+    """Have the disk hold what was written; for a folder, its list of names."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _publish(draft: Path, path: Path) -> None:
+    """Give a finished file its name, unless something has that name already."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without hard links: claim the name first, then put the file in its place
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+        draft.replace(path)
+    if os.name == "posix":
+        _sync(path.parent)
