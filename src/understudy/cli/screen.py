@@ -84,10 +84,12 @@ class Screen:
 
     def step(self, stage: str, done: float) -> None:
         """A stage has come this far, from 0 to 1; its rounds share one bar. Notes are kept for afterwards."""
-        from understudy.synthesizers.base import NOTES
+        from understudy.synthesizers.base import NEW_ACCOUNT, NOTES
 
         heed()
         spent, self._spent = self._spent, None
+        if stage.startswith(NEW_ACCOUNT):  # said before the run, as a warning
+            return
         if stage.startswith(NOTES):
             self.notes.append(f"{stage[:1].upper()}{stage[1:]}.")
             return

@@ -18,6 +18,7 @@ from understudy.wording import amount, listed, percent
 
 if TYPE_CHECKING:
     from understudy.releases import Release
+    from understudy.tables.source import Source
 
 DISCOVERY = frozenset({"types", "values", "bounds", "bins"})
 """Steps of a statement that paid for what the schema left open."""
@@ -117,10 +118,12 @@ def synthesize(
     source = open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline)
     book = ledger if ledger is not None else source.ledger_path
     run = resume or secrets.token_hex(8)
-    early = another(book) if ledger is None and method.reads_rows else ()
-    for line in early:
-        screen.line(line, style="yellow")
+    early: tuple[str, ...] = ()
     try:
+        if ledger is None and method.reads_rows:
+            early = (*_announced(source), *another(book))
+        for line in early:
+            screen.line(line, style="yellow")
         if schema is None:
             source.check_header()
         check_cases(output, source.names if schema is None else load_schema(schema))
@@ -311,6 +314,14 @@ def _shortened(line: str) -> str:
 
     what, of, names = line.partition(" of ")
     return f"{what}{of}{few(names.split(', '))}" if of else line
+
+
+def _announced(source: Source) -> tuple[str, ...]:
+    """What is said before a new account is made."""
+    from understudy.workflow.account import announce_account
+
+    news = announce_account(source)
+    return () if news is None else (f"{news[:1].upper()}{news[1:]}.",)
 
 
 def _account(book: Path) -> dict[str, object]:

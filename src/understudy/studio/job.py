@@ -100,7 +100,7 @@ class Job:
                 epsilon=self.epsilon,
                 delta=self.delta,
                 synthesizer=make(self.synthesizer, **self.options),
-                ledger=self.ledger,
+                ledger=self.ledger if self.ledger.exists() else None,  # the one beside the table
                 dataset=None if self.ledger.exists() else Path(self.table).stem,
                 run_id=self.run_id,
                 seed=self.seed,

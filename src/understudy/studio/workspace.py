@@ -21,8 +21,8 @@ from understudy.errors import Refused, UnderstudyError
 from understudy.schema import Schema, dump_schema, load_schema, parse_schema
 from understudy.schema.file import write_whole
 from understudy.scratch import HIDDEN_PREFIX, Scratch
+from understudy.workflow.account import unit_words
 from understudy.workflow.describe import describe
-from understudy.workflow.run import unit_words
 
 KINDS = (".csv", ".parquet")
 LARGEST = 4 * 2**30

@@ -40,7 +40,10 @@ MISCOUNTED = "the number of rows is off"
 RESUMED = "taken up again"
 """How a note begins that says what resuming a run does and does not check."""
 
-NOTES = (APART, DROPPED, MISCOUNTED, RESUMED)
+NEW_ACCOUNT = "a new account"
+"""How a note begins that says that a table had no account yet."""
+
+NOTES = (APART, DROPPED, MISCOUNTED, RESUMED, NEW_ACCOUNT)
 
 Value = TypeVar("Value")
 """What an option is set to."""

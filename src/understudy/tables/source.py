@@ -39,7 +39,8 @@ class Source:
     """Rows, opened but not read. Only its header is public.
 
     `names` is the header; `types` what the file or frame is stored as, None for CSV; `kind` what the owner gave (csv, parquet, pandas,
-    polars, pyarrow, duckdb); `dtypes` a frame's own names for its types; `title` a name for the dataset.
+    polars, pyarrow, duckdb); `dtypes` a frame's own names for its types; `title` a name for the dataset; `path` the first file as it was
+    named, None for a frame; `ledger_path` the account where none is named: beside the file itself, also where `path` is a symbolic link.
     """
 
     names: tuple[str, ...]
@@ -52,6 +53,7 @@ class Source:
     engine: Engine
     _view: str
     guarded: bool = False
+    path: Path | None = None
     _stored: dict[str, str] = field(default_factory=dict)
     _dialect: Dialect | None = None
     _paths: tuple[Path, ...] = ()
@@ -229,8 +231,9 @@ def _open_files(
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
         raise TableError("CSV and Parquet files cannot be read as one table. Nothing was read")
-    ledger = paths[0].with_name(paths[0].name + ".ledger")
-    about: dict[str, Any] = {"title": paths[0].name, "ledger_path": ledger, "dtypes": {}, "kind": kinds.pop()}
+    real = paths[0].resolve() if paths[0].is_symlink() else paths[0]
+    about: dict[str, Any] = {"title": paths[0].name, "path": paths[0], "dtypes": {}, "kind": kinds.pop()}
+    about["ledger_path"] = real.with_name(real.name + ".ledger")
     if about["kind"] == "parquet":
         return _open_parquet(paths, about)
     hows = [
@@ -278,8 +281,12 @@ def _public(kinds: dict[str, str]) -> dict[str, str]:
     return {name: PLAINER.get(kind, kind) for name, kind in kinds.items()}
 
 
-def _kind(path: Path) -> str:
-    """CSV or Parquet, by the ending of a file's name."""
+def table_kind(path: Path) -> str | None:
+    """CSV or Parquet, by the ending of a file's name; None for neither.
+
+    >>> table_kind(Path("people.csv.gz")), table_kind(Path("people.yaml"))
+    ('csv', None)
+    """
     endings = [suffix.lower() for suffix in path.suffixes]
     if endings and endings[-1] in PACKED:
         endings.pop()
@@ -288,6 +295,13 @@ def _kind(path: Path) -> str:
         return "parquet"
     if last in CSV_ENDINGS:
         return "csv"
+    return None
+
+
+def _kind(path: Path) -> str:
+    kind = table_kind(path)
+    if kind is not None:
+        return kind
     raise TableError(f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv, .parquet). Nothing was read")
 
 

@@ -21,7 +21,6 @@ from understudy.accounting.aftermath import account_for_failure
 from understudy.accounting.budget import DEFAULT_DELTA, Budget
 from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter
-from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window, check_epsilon, discovery_shares, needs_delta
 from understudy.errors import Refused
@@ -39,6 +38,7 @@ from understudy.synthesizers.base import DROPPED, MISCOUNTED, NOTES, RESUMED
 from understudy.synthesizers.options import written
 from understudy.synthesizers.wishes import Wish, check_wishes, coarser, wishes, workload_of
 from understudy.tables import Source, Table
+from understudy.workflow.account import announce_account, open_ledger
 from understudy.workflow.opening import left_out, one_of, open_source, refuse_tiny, schema_for, without_notes
 from understudy.workflow.prior import consult, declared, refuse_unlike
 from understudy.workflow.resuming import UNCHECKED, describe_table, resume_run
@@ -127,6 +127,8 @@ def synthesize(
         progress(f"{DROPPED}: {gone}", 0.0)  # for who makes the release; it is not in it
     made_with = environment()
     name = resume if resume is not None else secrets.token_hex(8) if run_id is None else run_id
+    if ledger is None and (news := announce_account(source)):
+        progress(news, 0.0)  # for who makes the release; it is not in it
     with open_ledger(ledger, source, dataset=dataset, neighbours=relation, schema=described) as book:
         # Not before: an account that protects the number of rows refuses the relation that makes it public.
         table = Table(source, described)
@@ -223,28 +225,6 @@ def ask(
         measurements = method.measure(Window(custody), workload_of(schema, wanted), progress)
     progress("measuring", 1.0)
     return measurements
-
-
-def open_ledger(
-    path: str | Path | None, source: Source, *, dataset: str | None, neighbours: Neighbours, schema: Schema
-) -> Ledger:
-    """The ledger asked for, or an uncapped one beside the file that records the running total.
-
-    A ledger of a file's own name is its account, whatever its owner calls the dataset.
-    """
-    unit = unit_words(schema)
-    where = Path(path) if path is not None else source.ledger_path
-    if dataset is None and where.exists() and (path is not None or source.kind in ("csv", "parquet")):
-        book = Ledger.open(where)
-        book.expect(neighbours=neighbours, unit=unit)
-        return book
-    name = dataset or source.title
-    return Ledger.open_or_create(where, dataset=name, neighbours=neighbours, unit=unit)
-
-
-def unit_words(schema: Schema) -> str:
-    """Whom an account protects, as a ledger writes it down."""
-    return schema.unit.noun if schema.unit.id is None else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
 
 
 def filter_for(budget: Budget, schema: Schema, method: Synthesizer, currency: Currency | None) -> Filter:

@@ -1,0 +1,109 @@
+"""Whose account a run is charged to when nobody names one.
+
+It is `<file>.ledger` beside the file. The same rows under another name would get another, empty account, and a cap would be none. What
+can be seen of that without a digest of rows, which would say something about them, is refused or said:
+
+  * a symbolic link has the account of the file it leads to; one that has an account under its own name is refused;
+  * a hard link whose other name, in the same folder, has an account is refused;
+  * a new account beside that of a file that is gone, which may have been renamed, is refused;
+  * any other new account is announced, since a copy, or a name in another folder, cannot be recognised.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from understudy.accounting.ledger import Ledger, beside
+from understudy.accounting.neighbours import Neighbours
+from understudy.errors import Refused
+from understudy.schema import Schema
+from understudy.synthesizers.base import NEW_ACCOUNT
+from understudy.tables.source import Source, table_kind
+
+
+def open_ledger(
+    path: str | Path | None, source: Source, *, dataset: str | None, neighbours: Neighbours, schema: Schema
+) -> Ledger:
+    """The ledger asked for, or an uncapped one beside the file that records the running total.
+
+    A ledger of a file's own name is its account, whatever its owner calls the dataset.
+    """
+    unit = unit_words(schema)
+    where = Path(path) if path is not None else source.ledger_path
+    if path is None:
+        refuse_second_account(source)
+    if dataset is None and where.exists() and (path is not None or source.path is not None):
+        book = Ledger.open(where)
+        book.expect(neighbours=neighbours, unit=unit)
+        return book
+    name = dataset or source.title
+    return Ledger.open_or_create(where, dataset=name, neighbours=neighbours, unit=unit)
+
+
+def unit_words(schema: Schema) -> str:
+    """Whom an account protects, as a ledger writes it down."""
+    return schema.unit.noun if schema.unit.id is None else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
+
+
+def announce_account(source: Source) -> str | None:
+    """What is said before a new account is made for a table; None where it has one. Refused where another may be its account."""
+    refuse_second_account(source)
+    book = source.ledger_path
+    if book.exists():
+        return None
+    names = 1 if source.path is None else source.path.stat().st_nlink
+    linked = f" {source.title} has {names} names (hard links), and each has an account of its own." if names > 1 else ""
+    return (
+        f"{NEW_ACCOUNT}, without a cap, is made for {source.title}: {book}."
+        f"{linked} If these rows have an account already, name it (--ledger)"
+    )
+
+
+def refuse_second_account(source: Source) -> None:
+    """Refuse an account by default where another one is, or may well be, that of the same rows."""
+    if source.path is None:
+        return
+    _refuse_account_of_link(source.path, source.ledger_path)
+    if source.ledger_path.exists():
+        return
+    _refuse_account_of_alias(source.path.resolve())
+    _refuse_account_of_gone(source.title, source.ledger_path)
+
+
+def _refuse_account_of_link(path: Path, book: Path) -> None:
+    own = _ledger_of(path)
+    if not path.is_symlink() or not own.exists() or (book.exists() and own.samefile(book)):
+        return
+    raise Refused(
+        f"{path.name} is a link to {book.stem}, and an account lies under each name or only under the link's: name the one to"
+        f" charge (--ledger {own}), or move it to {book}. Nothing was spent."
+    )
+
+
+def _refuse_account_of_alias(real: Path) -> None:
+    """Another name of the same file in its folder, with an account."""
+    if real.stat().st_nlink == 1:
+        return
+    for book in sorted(real.parent.glob("*.ledger")):
+        other = book.with_suffix("")
+        if other.is_file() and other.samefile(real):
+            raise Refused(
+                f"{real.name} and {other.name} are one file under two names, and {book.name} is its account:"
+                f" name it (--ledger {book}). Nothing was spent."
+            )
+
+
+def _refuse_account_of_gone(title: str, book: Path) -> None:
+    """An account whose file was renamed, for all that can be seen."""
+    for other in beside(book):
+        gone = other.with_suffix("")
+        if table_kind(gone) is not None:
+            raise Refused(
+                f"{other.name} is the account of {gone.name}, which is not there any more. If {title} is that table under another name,"
+                f" rename the ledger too or name it (--ledger {other}); if not, open an account for it:"
+                f" understudy ledger init {book.name} --epsilon E. Nothing was spent."
+            )
+
+
+def _ledger_of(path: Path) -> Path:
+    return path.with_name(path.name + ".ledger")
