@@ -11,11 +11,16 @@ zCDP (Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy"
 
     δ(ε; ρ) = min over α > 1 of exp((α−1)(αρ−ε)) · (1−1/α)^α / (α−1).
 
-Every α proves something, so a badly found minimum costs budget and never privacy.
+Every α proves something, so a badly found minimum costs budget and never privacy. Written with r = √ρ and u = 1/(α−1),
+
+    log δ = (r·(r/u) + r² − ε − log1p(u))/u − log1p(1/u),
+
+nothing cancels that matters, and nothing underflows where ρ itself would.
 
 Rounding. The formulas are evaluated in double precision, with a relative error far below `MARGIN`
-(tests/accounting/test_conversion.py checks this with 60-digit arithmetic). What a run may spend is rounded down by
-`MARGIN`, what it has spent is rounded up by it. A δ above one half is read as one half, which is on the safe side.
+(tests/accounting/test_conversion_range.py checks this with 200 digits and more, from ε = 1e-300 to `MOST`). What a run may spend is
+rounded down by `MARGIN`, what it has spent is rounded up by it. A δ above one half is read as one half, and a number below
+`SMALLEST_DOUBLE` as 0 or as that bound, whichever is on the safe side.
 """
 
 from __future__ import annotations
@@ -40,8 +45,14 @@ MARGIN = Fraction(1, 10**9)
 MOST = 10**6
 """Largest ε, μ² or ρ that is converted; beyond it nothing is being protected."""
 
+SMALLEST_DOUBLE = 2.0**-1000
+"""Numbers below this are not converted as they are: near 5e-324 a double has too few digits to be rounded safely."""
+
+HALF_PI_ABOVE = Fraction(1_570_796_327, 10**9)
+"""π/2, rounded up: μ²/ε² of a pure guarantee, in the limit of small ε."""
+
 _GRID = 10**12  # converted ε are rounded up to this many parts of one
-_LEAST, _HALVINGS = 1e-300, 200  # where geometric bisection starts; more halvings than double precision can use
+_LEAST, _HALVINGS = 1e-306, 200  # where geometric bisection starts; more halvings than double precision can use
 
 
 def mu_squared_for(budget: Budget) -> Fraction:
@@ -50,9 +61,9 @@ def mu_squared_for(budget: Budget) -> Fraction:
     >>> f"{float(mu_squared_for(Budget.of(1, 1e-9))) / 2:.6f}"
     '0.016557'
     """
-    epsilon, target = _convertible(budget.epsilon), _log_delta(budget.delta)
+    epsilon, target = _convert_down(budget.epsilon), _log_delta(budget.delta)
     high = 40 + math.sqrt(1600 + 2 * epsilon)  # there x = −40 and δ is 1 to double precision
-    mu = _last(lambda mu: _log_delta_gdp(mu, epsilon) <= target, high)
+    mu = _largest(lambda mu: _log_delta_gdp(mu, epsilon) <= target, high)
     return Fraction(mu) ** 2 * (1 - MARGIN)
 
 
@@ -62,9 +73,10 @@ def rho_for(budget: Budget) -> Fraction:
     >>> f"{float(rho_for(Budget.of(1, 1e-9))):.6f}"
     '0.014973'
     """
-    epsilon, target = _convertible(budget.epsilon), _log_delta(budget.delta)
-    high = epsilon + 40  # the order that minimises δ is then at most 3/2 and δ above one half
-    return Fraction(_last(lambda rho: _log_delta_zcdp(rho, epsilon) <= target, high)) * (1 - MARGIN)
+    epsilon, target = _convert_down(budget.epsilon), _log_delta(budget.delta)
+    high = math.sqrt(epsilon + 40)  # the order that minimises δ is then at most 3/2 and δ above one half
+    root = _largest(lambda root: _log_delta_zcdp(root, epsilon) <= target, high)
+    return Fraction(root) ** 2 * (1 - MARGIN)
 
 
 def total_for(budget: Budget, currency: Currency | None = None) -> Fraction:
@@ -91,7 +103,7 @@ def epsilon_of_gdp(mu_squared: Fraction, delta: Fraction) -> Fraction:
     target = _log_delta(delta)
     if mu_squared <= 0:
         return Fraction(0)
-    mu = math.sqrt(_convertible(mu_squared))
+    mu = math.sqrt(_convert_up(mu_squared))
     high = mu * (mu / 2 + math.sqrt(-2 * target) + 1)  # x = √(2 ln 1/δ) + 1, and δ(ε; μ) ≤ Φ(−x) ≤ exp(−x²/2)
     return _up(_last(lambda epsilon: _log_delta_gdp(mu, epsilon) > target, high))
 
@@ -105,9 +117,9 @@ def epsilon_of_zcdp(rho: Fraction, delta: Fraction) -> Fraction:
     target = _log_delta(delta)
     if rho <= 0:
         return Fraction(0)
-    r = _convertible(rho)
-    high = r + 2 * math.sqrt(-r * target)  # Bun and Steinke 2016, Prop. 1.3: always enough
-    return _up(_last(lambda epsilon: _log_delta_zcdp(r, epsilon) > target, 2 * high))
+    root = math.sqrt(_convert_up(rho))
+    high = root * (root + 2 * math.sqrt(-target))  # Bun and Steinke 2016, Prop. 1.3: always enough
+    return _up(_last(lambda epsilon: _log_delta_zcdp(root, epsilon) > target, 2 * high))
 
 
 def epsilon_of(currency: Currency, amount: Fraction, delta: Fraction) -> Fraction:
@@ -140,7 +152,7 @@ def delta_of_zcdp(rho: Fraction, epsilon: Fraction) -> float:
     >>> f"{delta_of_zcdp(Fraction(1, 2), Fraction('5.2215')):.2e}"
     '1.00e-06'
     """
-    return math.exp(_log_delta_zcdp(float(rho), float(epsilon))) if rho > 0 else 0.0
+    return math.exp(_log_delta_zcdp(math.sqrt(rho), float(epsilon))) if rho > 0 else 0.0
 
 
 def mu_squared_of_pure(epsilon: Fraction) -> Fraction:
@@ -156,9 +168,9 @@ def mu_squared_of_pure(epsilon: Fraction) -> Fraction:
 
     if epsilon <= 0:
         return Fraction(0)
-    if epsilon < Fraction(1, 10**4):  # Φ⁻¹ loses digits near one half, but there μ² = (π/2)·ε²·(1 + O(ε²)) < (11/7)·ε²
-        return Fraction(11, 7) * epsilon**2
-    mu = -2 * float(ndtri_exp(log_expit(-_convertible(epsilon))))
+    if epsilon < Fraction(1, 10**4):  # Φ⁻¹ loses digits near one half, but there μ² = (π/2)·ε²·(1 − 0.036·ε² + …)
+        return HALF_PI_ABOVE * epsilon**2
+    mu = -2 * float(ndtri_exp(log_expit(-_convert_up(epsilon))))
     return Fraction(mu) ** 2 * (1 + MARGIN)
 
 
@@ -170,9 +182,9 @@ def pure_of_mu_squared(mu_squared: Fraction) -> Fraction:
     """
     from scipy.special import log_ndtr
 
-    half = math.sqrt(_convertible(mu_squared)) / 2
-    if half < 1e-4:
-        return Fraction(2 * half) * Fraction(79, 100)  # 0.79 < √(7/11)
+    if mu_squared < Fraction(1, 10**8):
+        return _root_down(mu_squared / HALF_PI_ABOVE * (1 - MARGIN))
+    half = math.sqrt(_convert_down(mu_squared)) / 2
     return Fraction(float(log_ndtr(half) - log_ndtr(-half))) * (1 - 2 * MARGIN)
 
 
@@ -206,10 +218,15 @@ def _log_delta_gdp(mu: float, epsilon: float) -> float:
     return -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(difference) if difference > 0 else -math.inf
 
 
-def _log_delta_zcdp(rho: float, epsilon: float) -> float:
-    """log δ(ε; ρ) at the order where the derivative (2α−1)ρ − ε + ln(1−1/α), which rises with α, is zero; a stands for α − 1."""
-    a = _last(lambda a: (2 * a + 1) * rho - epsilon + math.log(a) - math.log1p(a) < 0, 1e300)
-    return a * ((1 + a) * rho - epsilon) + a * (math.log(a) - math.log1p(a)) - math.log1p(a)
+def _log_delta_zcdp(root: float, epsilon: float) -> float:
+    """log δ(ε; ρ) for √ρ, at the order where the derivative (2α−1)ρ − ε + ln(1−1/α) is zero; u stands for 1/(α − 1)."""
+    u = _last(lambda u: 2 * root * (root / u) + root * root > epsilon + math.log1p(u), 1e300)
+    return (root * (root / u) + root * root - epsilon - math.log1p(u)) / u - math.log1p(1 / u)
+
+
+def _largest(holds: Callable[[float], bool], high: float) -> float:
+    """The same as `_last`, for what may be spent: nothing, if even the least is too much."""
+    return _last(holds, high) if holds(_LEAST) else 0.0
 
 
 def _last(holds: Callable[[float], bool], high: float) -> float:
@@ -236,10 +253,26 @@ def _up(epsilon: float) -> Fraction:
     return Fraction(math.ceil(Fraction(epsilon) * (1 + MARGIN) * _GRID), _GRID)
 
 
+def _convert_down(amount: Fraction) -> float:
+    """A double that is not above the number by more than a rounding that `MARGIN` covers."""
+    return _convertible(amount) if amount >= SMALLEST_DOUBLE else 0.0
+
+
+def _convert_up(amount: Fraction) -> float:
+    """A double that is not below the number by more than a rounding that `MARGIN` covers."""
+    return max(_convertible(amount), SMALLEST_DOUBLE)
+
+
 def _convertible(amount: Fraction) -> float:
     if amount > MOST:
         raise InvalidBudget(f"An ε, μ² or ρ above {MOST:,} protects nobody and is not converted. Nothing was spent.")
     return float(amount)
+
+
+def _root_down(square: Fraction) -> Fraction:
+    """The square root of a number of any size, rounded down to 64 significant bits or more."""
+    bits = 64 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
+    return Fraction(math.isqrt((square.numerator << 2 * bits) // square.denominator), 1 << bits)
 
 
 def _log_delta(delta: Fraction) -> float:

@@ -10,6 +10,7 @@ import math
 from fractions import Fraction
 
 from understudy.accounting.budget import Budget
+from understudy.accounting.conversion import MARGIN, SMALLEST_DOUBLE
 from understudy.accounting.cost import Cost, Currency
 from understudy.errors import Refused
 
@@ -38,11 +39,14 @@ def group_budget(budget: Budget, size: int) -> Budget:
     assert size >= 1, "a group has at least one member"
     if budget.delta == 0 or size == 1:
         return Budget(budget.epsilon * size, budget.delta)
-    one = float(budget.epsilon)
-    growth = size * one + math.log(-math.expm1(-size * one)) - one - math.log(-math.expm1(-one))
+    one = max(float(budget.epsilon), SMALLEST_DOUBLE)
+    growth = (size - 1) * one + math.log(-math.expm1(-size * one)) - math.log(-math.expm1(-one))
     logarithm = growth + math.log(budget.delta.numerator) - math.log(budget.delta.denominator)
     if logarithm >= -1e-9:
         raise Refused(
             f"At {budget} nothing is guaranteed for a group of {size}: take a smaller ε or δ. Nothing was spent."
         )
-    return Budget(budget.epsilon * size, Fraction(math.exp(logarithm)) * (1 + Fraction(1, 10**9)))
+    # δ itself stays exact: one that no double can hold must not become 0. Its factor is taken in parts that a double can hold.
+    parts = 1 + math.floor(growth / 500)
+    factor = Fraction(math.exp(growth / parts)) ** parts
+    return Budget(budget.epsilon * size, budget.delta * factor * (1 + MARGIN))
