@@ -78,3 +78,27 @@ def test_verify_finds_a_change(shell: Shell, tmp_path: Path) -> None:
 def test_a_ledger_that_is_not_there(shell: Shell, tmp_path: Path, command: str) -> None:
     assert shell("ledger", command, "missing.ledger").code == 1
     assert not (tmp_path / "missing.ledger").exists()
+
+
+def test_back_up_then_restore(shell: Shell, tmp_path: Path) -> None:
+    assert shell("ledger", "init", "p.ledger", "--epsilon", 3).code == 0
+    made = shell("ledger", "backup", "p.ledger", "p.backup", "--json").json
+    assert (made["entries"], made["head"]) == (1, shell("ledger", "show", "p.ledger", "--json").json["head"])
+    assert "a backup: nothing can be spent from it" in shell("ledger", "show", "p.backup").out
+    assert "exists already" in shell("ledger", "restore", "p.backup", "p.ledger").err
+    (tmp_path / "p.ledger").unlink()
+    told = shell("ledger", "restore", "p.backup", "p.ledger")
+    assert "p.ledger: the account again" in told.out
+    assert "What was spent since is not in it" in told.out
+    assert "restored from a backup: taken at entry 1" in shell("ledger", "show", "p.ledger").out
+    assert not shell("ledger", "show", "p.ledger", "--json").json["backup"]
+
+
+def test_a_run_is_not_charged_to_a_backup(shell: Shell, people: Path, schema: Path) -> None:
+    assert shell("ledger", "init", "p.ledger", "--epsilon", 3).code == 0
+    assert shell("ledger", "backup", "p.ledger", "p.backup").code == 0
+    words = ("synthesize", people, "--schema", schema, "--epsilon", 1, "--synthesizer", "independent", "-o", "out.csv")
+    done = shell(*words, "--ledger", "p.backup")
+    assert done.code != 0
+    assert "p.backup is a backup, taken at entry 1" in done.err
+    assert done.err.rstrip().endswith("Nothing was spent.")
