@@ -125,7 +125,8 @@ def test_stopping_the_comparison_leaves_the_release_whole(tmp_path: Path) -> Non
     assert job.state == "done"
     assert job.release is not None
     assert job.report is None
-    assert job.notes == ["The comparison with the real rows was stopped. The release is whole."]
+    assert job.notes[0].startswith("A new account, without a cap, is made for people.csv: ")
+    assert job.notes[1:] == ["The comparison with the real rows was stopped. The release is whole."]
     assert sorted(p.name for p in job.folder.iterdir()) == [
         "public.html",
         "public.json",
@@ -140,7 +141,7 @@ def test_a_control_that_fits_not_costs_the_comparison_alone(tmp_path: Path) -> N
     job.run()
     assert job.state == "done"
     assert job.release is not None
-    assert job.notes[0].startswith("There is no comparison with the real rows: ")
+    assert job.notes[-1].startswith("There is no comparison with the real rows: ")
 
 
 def test_an_account_that_the_command_line_opened_is_charged(tmp_path: Path) -> None:
@@ -177,3 +178,12 @@ def test_runs_wait_for_each_other_and_one_that_waits_can_be_stopped(tmp_path: Pa
     assert job.message == "Stopped before it began. Nothing was spent."
     assert jobs.find(job.id) is job
     assert jobs.all() == [job]
+
+
+def test_a_table_that_seems_renamed_gets_no_second_account(tmp_path: Path) -> None:
+    job = job_of(tmp_path, look=False)
+    Ledger.create(tmp_path / "earlier.csv.ledger", dataset="earlier").close()
+    job.run()
+    assert job.state == "failed"
+    assert "earlier.csv.ledger is the account of earlier.csv, which is not there any more" in job.message
+    assert not job.ledger.exists()
