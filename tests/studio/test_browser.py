@@ -199,6 +199,7 @@ def test_a_refusal_shows_the_account(page: Page, place: Place) -> None:
     expect(page.locator("#tables tr", has_text="told.csv")).to_contain_text("its ledger cannot be read")
     ledger.write_bytes(kept)
     told.unlink()
+    ledger.unlink()  # left behind, it would look like that of a table that was renamed
 
 
 def test_what_a_run_would_overdraw_is_refused_and_shown(page: Page, place: Place) -> None:
