@@ -289,7 +289,11 @@ def _amount(unit: float, far: NDArray[np.float64], currency: Currency) -> NDArra
 
 def choice_loss(asked: Asked, currency: Currency) -> NDArray[np.float64]:
     """Of a choice with weights exp(rate·score): ε = 2·rate·(how far a score moves), whichever way the others move."""
-    epsilon = 2 * asked.rate * asked.moved("scores").max(axis=1)
+    return choice_amount(2 * asked.rate * asked.moved("scores").max(axis=1), currency)
+
+
+def choice_amount(epsilon: NDArray[np.float64], currency: Currency) -> NDArray[np.float64]:
+    """What a private choice of this ε costs in a currency."""
     if currency is Currency.PURE:
         return epsilon
     return epsilon**2 * (0.393 if currency is Currency.GDP else 1 / 8)

@@ -124,10 +124,10 @@ def written(folder: Path) -> dict[str, str]:
 
 
 def account(path: Path) -> list[tuple[object, ...]]:
-    """A ledger's entries without moments, names of runs and digests."""
+    """A ledger's entries without moments, names of runs and digests of the chain. What was asked and answered is there by its digest."""
     with Ledger.open(path) as ledger:
         return [
-            (e.kind, e.step, e.epsilon, e.delta, {k: v for k, v in e.facts.items() if k not in {"payload", "request"}})
+            (e.number, e.kind, e.event, e.step, e.analyst, e.scope, e.epsilon, e.delta, e.facts)
             for e in ledger.entries()
         ]
 
