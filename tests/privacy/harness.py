@@ -129,6 +129,9 @@ class Setting:
     """A schema of its own, instead of a named one."""
     epsilon: object = 8
     delta: object = "1e-3"
+    workload: str = ""
+    public: object = field(default=None, repr=False)
+    """A table of other people that everybody may see."""
 
     def __str__(self) -> str:
         named = self.synthesizer if isinstance(self.synthesizer, str) else self.synthesizer.name
@@ -239,6 +242,8 @@ def perform_run(
                 ledger=ledger,
                 neighbours=setting.relation,
                 currency=setting.currency,
+                workload=setting.workload or (),
+                public=setting.public,
                 dataset="people",
                 seed=ROW_SEED,
                 progress=lambda stage, done: told.append((stage, done)),

@@ -62,8 +62,8 @@ def person(number: int, **cells: object) -> Row:
 
 
 def people(count: int, *, rows_each: int = 1) -> list[Row]:
-    """So many people; with `rows_each`, some have one row and some as many as this."""
-    return [person(i, age=20 + (7 * i + j) % 60) for i in range(count) for j in range(1 + i % rows_each)]
+    """So many people; with `rows_each`, some have one row and some as many as this, of different ages."""
+    return [person(i, age=20 + (7 * i + 23 * j) % 60) for i in range(count) for j in range(1 + i % rows_each)]
 
 
 # Odd rows

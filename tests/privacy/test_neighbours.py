@@ -34,6 +34,7 @@ from privacy.neighbours import (
     odd_cells,
     people,
     person,
+    stored,
 )
 from privacy.odd import PAIRS, Pair
 from privacy.replay import ROUNDING, Question, keep_questions
@@ -149,6 +150,23 @@ SMALL = [
 """Tables of no row and of one."""
 
 
+WISHES = [
+    Case(
+        Setting(synthesizer="adaptive", known="complete", public=stored(people(40))),
+        "parquet of pyarrow",
+        people(24),
+        [(ANYWHERE[2], "last")],
+    ),
+    Case(
+        Setting(synthesizer="aim", known="dated", workload="ranges=born,seen"),
+        "csv",
+        people(24),
+        [(ANYWHERE[2], "first")],
+    ),
+]
+"""A public table as a prior, and coarser bins for ranges."""
+
+
 def check_case(case: Case, folder: Path) -> int:
     """Nothing tells the neighbours of a case from its table; returns how many questions were compared."""
     questions = 0
@@ -166,7 +184,7 @@ def test_every_dimension_is_in_the_fast_share():
     assert {s.known for s in settings} == set(SCHEMAS) - {"partly, id"}
 
 
-@pytest.mark.parametrize("case", [*FAST, *SMALL], ids=str)
+@pytest.mark.parametrize("case", [*FAST, *SMALL, *WISHES], ids=str)
 def test_a_neighbour_cannot_be_told_apart(case, tmp_path):
     check_case(case, tmp_path)
 
