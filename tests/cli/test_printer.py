@@ -75,6 +75,8 @@ COMMANDS: dict[str, list[str]] = {
     "ledger show": ["ledger", "show", f"book{CLEAR}"],
     "ledger show, as JSON": ["ledger", "show", f"book{CLEAR}", "--json"],
     "ledger verify": ["ledger", "verify", f"book{CLEAR}"],
+    "ledger backup": ["ledger", "backup", f"book{CLEAR}", f"copy{CLEAR}"],
+    "ledger restore": ["ledger", "restore", f"copy{CLEAR}", f"back{TITLE}"],
     "synthesizers": ["synthesizers", f"no such{CLEAR}"],
     "attack": ["attack", "reconstruct", "puzzle.yaml", "-o", f"figure{CLEAR}.svg"],
     "audit": ["audit", TABLE, "--schema", SCHEMA, "--epsilon", "1", "--runs", "100", "--canaries", "20"],

@@ -184,7 +184,7 @@ def at(*places: str):
 
 
 def show_labels(delta: Fraction):
-    return PLACES, "labels", lambda room, schema: labels(room, "place", amount=room.till.left, delta=delta)
+    return PLACES, "counts", lambda room, schema: labels(room, "place", amount=room.till.left, delta=delta)
 
 
 def show_cells(delta: Fraction):
