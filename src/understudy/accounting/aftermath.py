@@ -28,13 +28,10 @@ class SpentNote(str):
     __slots__ = ()
 
 
-def is_unanswered(run: str, chain: Sequence[Entry]) -> bool:
-    """Whether a run paid for a step whose answer was never stored."""
-    steps: dict[str, set[int | None]] = {"charge": set(), "answer": set()}
-    for entry in chain:
-        if entry.run == run and entry.kind in steps:
-            steps[entry.kind].add(entry.step)
-    return not steps["charge"] <= steps["answer"]
+def find_unanswered(chain: Sequence[Entry]) -> set[str]:
+    """The runs that paid for a step whose answer was never stored."""
+    answered = {(entry.run, entry.step) for entry in chain if entry.kind == "answer"}
+    return {entry.run for entry in chain if entry.kind == "charge" and (entry.run, entry.step) not in answered}
 
 
 def describe_spending(path: Path, run: str) -> str:
@@ -57,7 +54,7 @@ def describe_spending(path: Path, run: str) -> str:
         return f"{NOTHING_SPENT}."
     epsilon, delta = reserved[0].cost
     stays = f"What run {run} reserved (ε = {spell(epsilon)}, δ = {spell(delta)}) stays spent in {path}"
-    if is_unanswered(run, entries):
+    if run in find_unanswered(entries):
         return f"{stays}. It was {UNANSWERED}."
     return f"{stays}; --resume {run} takes it up at no new cost (in Python: resume={run!r})."
 

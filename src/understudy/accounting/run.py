@@ -15,10 +15,9 @@ biased one, so a lost draw is never repeated for free.
 from __future__ import annotations
 
 import hashlib
-from fractions import Fraction
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.chain import Entry
+from understudy.accounting.chain import Entry, read_amount
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledgerfile import LedgerFile, append, last
@@ -38,7 +37,7 @@ class Run:
         self._reserved = reserved
         self.id = reserved.run
         self.event = reserved.event
-        self.budget = Budget(Fraction(str(facts["epsilon"])), Fraction(str(facts["delta"])))
+        self.budget = Budget(read_amount(facts["epsilon"]), read_amount(facts["delta"]))
 
     @property
     def table(self) -> dict[str, str] | None:
@@ -158,9 +157,9 @@ class Run:
         """The filter after the last charge."""
         facts = self._reserved.facts
         filter = Filter(
-            Currency(str(facts["currency"])), Fraction(str(facts["total"])), Fraction(str(facts["total_delta"]))
+            Currency(str(facts["currency"])), read_amount(facts["total"]), read_amount(facts["total_delta"])
         )
         if charge is not None:
-            filter.spent = Fraction(str(charge.facts["run_spent"]))
-            filter.spent_delta = Fraction(str(charge.facts["run_spent_delta"]))
+            filter.spent = read_amount(charge.facts["run_spent"])
+            filter.spent_delta = read_amount(charge.facts["run_spent_delta"])
         return filter

@@ -180,9 +180,10 @@ def account_facts(account: Ledger) -> dict[str, object]:
 
 
 def _facts(account: Ledger) -> dict[str, object]:
-    from understudy.accounting.aftermath import is_unanswered
+    from understudy.accounting.aftermath import find_unanswered
 
     chain = account.entries()
+    finished, lost = _runs_finished(chain), find_unanswered(chain)
     return {
         **account_facts(account),
         "runs": [
@@ -193,8 +194,8 @@ def _facts(account: Ledger) -> dict[str, object]:
                 "analyst": entry.analyst,
                 "epsilon": entry.cost[0],
                 "delta": entry.cost[1],
-                "finished": _finished(entry, chain),
-                "resumable": not is_unanswered(entry.run, chain),
+                "finished": entry.run in finished,
+                "resumable": entry.run not in lost,
             }
             for entry in chain
             if entry.kind == "reserve"
@@ -208,10 +209,11 @@ def _facts(account: Ledger) -> dict[str, object]:
 
 
 def _lines(account: Ledger) -> list[str]:
-    from understudy.accounting.aftermath import UNANSWERED, is_unanswered
+    from understudy.accounting.aftermath import UNANSWERED, find_unanswered
     from understudy.accounting.budget import spell
 
     totals, chain = account.totals(), account.entries()
+    finished, lost = _runs_finished(chain), find_unanswered(chain)
     risk = spell(totals.delta) + ("" if totals.cap_delta is None else f" of {spell(totals.cap_delta)}")
     lines = [
         f"{account.dataset}, for {account.neighbours.phrase(account.unit)}",
@@ -223,8 +225,8 @@ def _lines(account: Ledger) -> list[str]:
     for entry in chain:
         if entry.kind == "reserve":
             epsilon, delta = entry.cost
-            outlook = UNANSWERED if is_unanswered(entry.run, chain) else "--resume takes it up at no new cost"
-            state = "" if _finished(entry, chain) else f"not finished: {outlook}"
+            outlook = UNANSWERED if entry.run in lost else "--resume takes it up at no new cost"
+            state = "" if entry.run in finished else f"not finished: {outlook}"
             rows.append([entry.run, _minute(entry.time), spell(epsilon), spell(delta), entry.event, state])
     if len(rows) > 1:
         lines += ["", *aligned(rows, right=[2, 3])]
@@ -234,8 +236,8 @@ def _lines(account: Ledger) -> list[str]:
     return [*lines, "", f"last digest {account.head}"]
 
 
-def _finished(reserved: Entry, chain: Sequence[Entry]) -> bool:
-    return any(entry.kind == "finish" and entry.run == reserved.run for entry in chain)
+def _runs_finished(chain: Sequence[Entry]) -> set[str]:
+    return {entry.run for entry in chain if entry.kind == "finish"}
 
 
 def _minute(time: str) -> str:

@@ -109,7 +109,7 @@ def synthesize(
     check_named(ledger)
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
     from understudy.accounting.aftermath import account_for_failure, describe_spending
-    from understudy.releases.release import check_rows
+    from understudy.releases.release import check_rows, refuse_unasked_rows
     from understudy.schema import load_schema
     from understudy.workflow.opening import open_source
     from understudy.workflow.run import synthesize as make_release
@@ -126,7 +126,10 @@ def synthesize(
             screen.line(line, style="yellow")
         if schema is None:
             source.check_header()
-        check_cases(output, source.names if schema is None else load_schema(schema))
+        declared = None if schema is None else load_schema(schema)
+        check_cases(output, source.names if declared is None else declared)
+        if rows is None and declared is not None and declared.rows is not None:
+            refuse_unasked_rows(declared.rows, len(declared))
         with screen.progress():
             made = make_release(
                 source,
@@ -150,8 +153,9 @@ def synthesize(
                 screen.step("writing", 0.0)
                 if release is not None:
                     made.save(release)
-                guard = not keep_formulas
-                written = made.write(output, rows, seed=seed, guard_formulas=guard, progress=screen.step)
+                # The estimate is of a table that its owner has on the disk: as many rows fit there again.
+                wanted, guard = made.rows if rows is None else rows, not keep_formulas
+                written = made.write(output, wanted, seed=seed, guard_formulas=guard, progress=screen.step)
     except BaseException as error:
         if interrupted(error):
             raise Stopped(f"interrupted. {describe_spending(book, run)} {output} was not written.") from None
@@ -329,3 +333,35 @@ def _account(book: Path) -> dict[str, object]:
 
     with Ledger.open(book) as account:
         return account_facts(account)
+<<<<<<< HEAD
+=======
+
+
+def _begun(book: Path, run: str) -> bool:
+    """Whether the account was charged for this run."""
+    return bool(_entries(book, run))
+
+
+def _left(book: Path, run: str) -> str:
+    """What is and is not spent after a run was cut off."""
+    entries = _entries(book, run)
+    if not entries:
+        return "Nothing was spent."
+    stays = f"What run {run} reserved stays spent in {book}"
+    if run in runs_unanswered(entries):
+        return f"{stays}. It was {UNANSWERED}."
+    return f"{stays}; --resume {run} takes it up at no new cost."
+
+
+def _entries(book: Path, run: str) -> list[Entry]:
+    """What the account says about a run."""
+    if not book.exists():
+        return []
+    from understudy.accounting.ledger import Ledger
+
+    try:
+        with Ledger.open(book) as account:
+            return [entry for entry in account.entries() if entry.run == run]
+    except UnderstudyError:
+        return []
+>>>>>>> a59106a (Sizes of schema, release and ledger files are bounded before anything is built)

@@ -8,7 +8,7 @@ search over thousands of rows meets no row at all would leave nothing to sample 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -70,23 +70,36 @@ def refuse_contradictions(schema: Schema) -> None:
     understudy.errors.SchemaError: rule a <= b: no row can keep it. Loosen the rule, or the bounds of a, b. Nothing was spent
     """
     rules = [rule for rule in _every(schema) if all(n in schema and schema[n].closed for n in rule.columns)]
+    if not rules or _find_filled(schema, rules) is not None:
+        return
     for rule in rules:
         # A condition that never holds may be about missing cells alone; the others are about values, and must leave some.
-        filled = () if isinstance(rule, Never) else sorted(rule.columns)
-        if find_row(replace(schema, impossible=(), rules=(rule,)), filled=filled) is None:
+        if _find_filled(schema, [rule]) is None:
             where = ", ".join(sorted(rule.columns))
             raise SchemaError(
                 f"rule {rule.title}: no row can keep it. Loosen the rule, or the bounds of {where}. Nothing was spent"
             )
     if len(rules) < 2 or find_row(replace(schema, impossible=(), rules=tuple(rules))) is not None:
         return
-    for count in range(2, len(rules) + 1):
-        if find_row(replace(schema, impossible=(), rules=tuple(rules[:count]))) is None:
-            last = rules[count - 1]
-            others = [r.title for r in rules[: count - 1]]
-            raise SchemaError(
-                f"rule {last.title}: no row can keep it together with {'; '.join(others)}. Loosen one. Nothing was spent"
-            )
+    # More rules leave fewer rows, so the first rule too many is found by halves.
+    fine, broken = 1, len(rules)
+    while broken - fine > 1:
+        middle = (fine + broken) // 2
+        if find_row(replace(schema, impossible=(), rules=tuple(rules[:middle]))) is None:
+            broken = middle
+        else:
+            fine = middle
+    last = rules[broken - 1]
+    others = [r.title for r in rules[: broken - 1]]
+    raise SchemaError(
+        f"rule {last.title}: no row can keep it together with {'; '.join(others)}. Loosen one. Nothing was spent"
+    )
+
+
+def _find_filled(schema: Schema, rules: Sequence[Rule]) -> Mapping[str, Decoded] | None:
+    """A row that keeps these rules, with a value in every column of those that are about values."""
+    filled = set().union(*(rule.columns for rule in rules if not isinstance(rule, Never)))
+    return find_row(replace(schema, impossible=(), rules=tuple(rules)), filled=sorted(filled))
 
 
 def set_aside(schema: Schema) -> tuple[Schema, list[str]]:

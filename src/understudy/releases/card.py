@@ -8,13 +8,14 @@ bought has no bound, and the card says so rather than guess.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from html import escape
-from itertools import combinations
+from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -224,11 +225,23 @@ class Card:
     def entries(self) -> tuple[Entry, ...]:
         """Every column, and the pairs: all of them, or those that were looked at where there are very many."""
         schema = self.release.schema
-        pairs = list(combinations(schema, 2))
+        pairs: list[Clique] = list(islice(combinations(schema, 2), MOST + 1))
         if len(pairs) > MOST:
-            looked = {frozenset(p) for m in self.release.measurements for p in combinations(m.clique, 2)}
-            pairs = sorted(pairs, key=lambda p: frozenset(p) not in looked)[:MOST]
+            pairs = self._first_pairs()
         return tuple(self.of(clique) for clique in [*((name,) for name in schema), *pairs])
+
+    def _first_pairs(self) -> list[Clique]:
+        """Pairs that were looked at, in the schema's order, then others; ten thousand columns have too many pairs to list and sort."""
+        schema = self.release.schema
+        order = {name: place for place, name in enumerate(schema)}
+        looked = {
+            tuple(sorted(pair, key=order.__getitem__))
+            for measurement in self.release.measurements
+            for pair in combinations(measurement.clique, 2)
+        }
+        first = heapq.nsmallest(MOST, looked, key=lambda pair: (order[pair[0]], order[pair[1]]))
+        others = (pair for pair in combinations(schema, 2) if pair not in looked)
+        return [*first, *islice(others, MOST - len(first))]
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)

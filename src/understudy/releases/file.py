@@ -33,6 +33,10 @@ BYTES_LIMIT = 2 << 30
 RATIO_LIMIT = 64
 """No member may unpack to more than this many times its packed size (beyond its first 64 KiB), so a small file stays small."""
 
+MAX_UNPACKED_BYTES = 1 << 28
+"""All members together may unpack to this, and beyond it to RATIO_LIMIT times the file's own size: the first 64 KiB of 65,535 members are
+4 GiB that the limit of each member would let through."""
+
 _FREE = 1 << 16
 _ARRAY = re.compile(r"arrays/[0-9]{5}\.npy", re.ASCII)
 _END = struct.Struct("<4s4H2LH")
@@ -73,18 +77,22 @@ def to_bytes(release: Release) -> bytes:
     text = json.dumps(document, ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        _add(archive, DOCUMENT, text.encode("utf-8"))
+        unpacked = _add(archive, DOCUMENT, text.encode("utf-8"), 0)
         for name, array in arrays.items():
-            _add(archive, name, pack(array))
+            unpacked += _add(archive, name, pack(array), unpacked)
     return buffer.getvalue()
 
 
-def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+def _add(archive: zipfile.ZipFile, name: str, data: bytes, before: int) -> int:
+    """Add a member, packed where a reader will unpack it: neither it nor all of them so far may grow too much. How long it is."""
     info = zipfile.ZipInfo(name, _MOMENT)
     info.create_system, info.external_attr = 3, 0o644 << 16
     packed = len(zlib.compress(data, 6))
-    small = len(data) <= packed or len(data) > _FREE + packed * (RATIO_LIMIT // 2)
-    archive.writestr(info, data, zipfile.ZIP_STORED if small else zipfile.ZIP_DEFLATED, 6)
+    assert archive.fp is not None, "the archive is open"
+    grown = before + len(data) > MAX_UNPACKED_BYTES // 2 + archive.fp.tell() * (RATIO_LIMIT // 2)
+    stored = len(data) <= packed or len(data) > _FREE + packed * (RATIO_LIMIT // 2) or grown
+    archive.writestr(info, data, zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED, 6)
+    return len(data)
 
 
 def from_bytes(data: bytes) -> Release:
@@ -92,7 +100,9 @@ def from_bytes(data: bytes) -> Release:
     try:
         members = _members(data)
         document = parse(members.pop(DOCUMENT))
-        arrays: dict[str, NDArray[np.generic]] = {name: unpack(member, name) for name, member in members.items()}
+        arrays: dict[str, NDArray[np.generic]] = {}
+        for name in list(members):
+            arrays[name] = unpack(members.pop(name), name)
         return from_document(document, arrays)
     except ReleaseError:
         raise
@@ -113,7 +123,8 @@ def _members(data: bytes) -> dict[str, bytes]:
             raise ReleaseError("the file is no release: its members are not those of one. Nothing was loaded.")
         for info in infos:
             _check_member(info)
-        if sum(info.file_size for info in infos) > BYTES_LIMIT:
+        unpacked = sum(info.file_size for info in infos)
+        if unpacked > min(BYTES_LIMIT, MAX_UNPACKED_BYTES + RATIO_LIMIT * len(data)):
             raise ReleaseError("the file unpacks to more than a release may hold. Nothing was loaded.")
         return {info.filename: _read(archive, info) for info in infos}
 

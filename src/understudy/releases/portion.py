@@ -52,7 +52,7 @@ def portion(
     >>> portion(parse_predicate("age > 0 and age < 18"), schema, ("age",), schema.codecs).share.tolist()
     [0.9, 0.8]
     """
-    forbidden = [p for p in schema.forbidden if p.columns <= set(clique)]
+    forbidden = schema.forbidden_within(clique)
     finer = {name: _cut(codecs[name], [predicate, *forbidden]) for name in clique}
     if math.prod(codec.size for codec in finer.values()) > LARGEST:
         finer = {name: codecs[name] for name in clique}

@@ -37,6 +37,7 @@ from understudy.schema import Lattice, Schema
 from understudy.schema.cell import plain
 from understudy.schema.spread import Spread
 from understudy.version import VERSION as PACKAGE_VERSION
+from understudy.wording import amount
 
 VERSION = 1
 """Version of the file format; a reader refuses later ones."""
@@ -49,6 +50,10 @@ BATCH = 1 << 22
 
 MOST_ROWS = 10**12
 """Rows that are sampled at most: more fill any disk."""
+
+MAX_UNASKED_CELLS = 2 * 10**9
+"""Rows times columns that are sampled without being asked for by number: 100 million rows of 20 columns, 10 GB of CSV or of memory. A
+release of a few kilobytes may estimate any number of rows, and whoever samples it need not know which."""
 
 _CELLS = 10_000_000
 
@@ -213,11 +218,15 @@ class Release:
             raise Refused("This release holds tables, not a model, so it has no rows to give. Use tables() instead.")
         if not given:
             count = self.rows if rows is None else int(rows)
+            if rows is None:
+                refuse_unasked_rows(count, len(self.schema))
             return (model.sample(size, rng) for size in _sizes(count, most)), None, count
         if not isinstance(model, Conditional):
             raise Refused("This release's model cannot fix columns to values. Sample without `given` and select rows.")
         fixed, pins = _places(self.schema, given)
         count = self._expected(fixed, pins) if rows is None else int(rows)
+        if rows is None:
+            refuse_unasked_rows(count, len(self.schema))
         partial = (
             {name: np.full(size, code, self.schema.codecs[name].dtype) for name, code in fixed.items()}
             for size in _sizes(count, most)
@@ -318,6 +327,20 @@ def check_rows(rows: int | None) -> None:
         raise Refused("The number of rows is a whole number from 0 up. Nothing was sampled.")
     if rows > MOST_ROWS:
         raise Refused(f"At most {MOST_ROWS:,} rows are sampled at once. Nothing was sampled.")
+
+
+def refuse_unasked_rows(rows: int, columns: int) -> None:
+    """Refuse to sample as many rows as a release or a schema says, where they would fill a memory or a disk and nobody asked for them.
+
+    >>> refuse_unasked_rows(10**15, 3)
+    Traceback (most recent call last):
+    understudy.errors.Refused: About 1e+15 rows of 3 columns are too many unasked: say how many (rows=, --rows). Nothing was sampled.
+    """
+    if rows * columns > MAX_UNASKED_CELLS:
+        raise Refused(
+            f"About {float(rows):.3g} rows of {amount(columns, 'column')} are too many unasked:"
+            " say how many (rows=, --rows). Nothing was sampled."
+        )
 
 
 def _sizes(rows: int, most: int) -> Iterator[int]:

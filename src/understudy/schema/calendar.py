@@ -23,10 +23,14 @@ UNITS = ("hour", "day", "week", "month", "quarter", "year", "decade")
 """What bins may be named after."""
 
 _DAY = timedelta(days=1)
+_HOUR = timedelta(hours=1) // MICROSECOND
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 _LENGTHS = {"hour": 1 / 24, "day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
 _THURSDAY = 3
 """The day of the week on which the count of days begins, Monday being 0."""
+
+MAX_COLUMN_BINS = 100_000
+"""Bins that one column may be cut into: one for each day of 270 years. Each is a cell of every table with the column."""
 
 NEAR = 3
 """A bought bin begins at a line of the calendar if that is nearer than this part of the shorter bin beside it."""
@@ -55,8 +59,26 @@ def calendar_bins(column: Lattice, unit: str) -> tuple[int, ...]:
     low, high = column.low, column.high
     if low is None or high is None:
         raise SchemaError(f'column "{column.name}": `bins` need `min` and `max`')
+    if _count_lines(column, unit, low, high) > MAX_COLUMN_BINS:
+        raise SchemaError(
+            f'column "{column.name}": `bins: {unit}` makes more than {MAX_COLUMN_BINS:,} bins. Take a longer unit'
+        )
     found = sorted({index for index in _lines(column, unit, low, high) if low < index <= high})
     return (low, *found, high + 1)
+
+
+def _count_lines(column: Lattice, unit: str, low: int, high: int) -> int:
+    """How many lines of the calendar lie between two lattice points, or one more; told without making any."""
+    if not isinstance(column, Date | Datetime):
+        return 0
+    if isinstance(column, Datetime) and unit == "hour":
+        step = column.resolution // MICROSECOND
+        return high * step // _HOUR - low * step // _HOUR
+    first, last = (_day(column, index) for index in (low, high))
+    if unit in _MONTHS:
+        months = 12 * (last.year - first.year) + last.month - first.month
+        return months // _MONTHS[unit] + 1
+    return (last - first).days // (7 if unit == "week" else 1) + 1
 
 
 def _lines(column: Lattice, unit: str, low: int, high: int) -> Iterator[int]:
@@ -68,9 +90,8 @@ def _lines(column: Lattice, unit: str, low: int, high: int) -> Iterator[int]:
     if not isinstance(column, Date | Datetime) or (unit == "hour" and isinstance(column, Date)):
         raise SchemaError(f'column "{column.name}": `bins: {unit}` is for dates and moments')
     if unit == "hour":
-        hour = timedelta(hours=1) // MICROSECOND
         step = column.resolution // MICROSECOND if isinstance(column, Datetime) else 1
-        yield from (-(-(at * hour) // step) for at in range(low * step // hour, high * step // hour + 1))
+        yield from (-(-(at * _HOUR) // step) for at in range(low * step // _HOUR, high * step // _HOUR + 1))
         return
     first, last = (_day(column, index) for index in (low, high))
     for day in _days(unit, first, last):

@@ -199,12 +199,17 @@ class Codec:
         return self.column
 
     @cached_property
+    def edges(self) -> NDArray[np.int64]:
+        """The edges of the bins as an array, made once: rules are asked of rows again and again."""
+        assert isinstance(self.bins, Edges)
+        return np.array(self.bins.edges, np.int64)
+
+    @cached_property
     def places(self) -> dict[str, int]:
         """The code of each text that is a label."""
         if isinstance(self.column, Boolean):
             # A cell that is true or false by type is so whatever the spellings in files.
-            sides = (self.column.false, self.column.true)
-            return {"false": 0, "true": 1} | {s.lower(): code for code, side in enumerate(sides) for s in side}
+            return {word: int(truth) for word, truth in self.column.spellings.items()}
         assert isinstance(self.bins, Lookup)
         codes = {label: code for code, label in enumerate(self.bins.labels)}
         if isinstance(self.column, Categorical) and self.column.other is not None:
@@ -234,7 +239,7 @@ class Codec:
         values = len(self.bins)
         index = np.minimum(codes, max(values - 1, 0))
         if isinstance(self.bins, Edges):
-            edges = np.array(self.bins.edges, np.int64)
+            edges = self.edges
             widths = np.diff(edges)
             lower = edges[index]
             if np.all(widths == 1):
@@ -274,7 +279,7 @@ class Codec:
         assert isinstance(self.bins, Edges)
         # A bin that should hold nothing may be asked for all the same, and then its pieces keep their shares.
         held = np.maximum(masses[: len(self.bins)], 1e-9 * max(1.0, float(masses.sum())))
-        edges = np.array(self.bins.edges, np.int64)
+        edges = self.edges
         if not self._lattice.grain:
             return Spread.of(edges, held)
         starts, weights = (np.array(part) for part in zip(*self._lattice.grain, strict=True))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 from understudy.errors import SchemaError
@@ -172,6 +173,11 @@ class Categorical(Column):
     def closed(self) -> bool:
         return self.values is not None
 
+    @cached_property
+    def listed(self) -> frozenset[str | None]:
+        """The values and the word for `other`, to look one up among very many."""
+        return frozenset((*(self.values or ()), self.other))
+
     @property
     def unfolded(self) -> dict[str, int]:
         """What `other` stands for, and how often: what is on the public list and has no place of its own.
@@ -180,8 +186,7 @@ class Categorical(Column):
         >>> towns.unfolded
         {'Chur': 3, 'Zug': 1}
         """
-        listed = {*(self.values or ()), self.other}
-        return {label: weight for label, weight in self.unfold.items() if label not in listed}
+        return {label: weight for label, weight in self.unfold.items() if label not in self.listed}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,3 +215,9 @@ class Boolean(Column):
     @property
     def closed(self) -> bool:
         return True
+
+    @cached_property
+    def spellings(self) -> dict[str, bool]:
+        """What each word stands for, in small letters; `true` and `false` stand for themselves whatever is declared."""
+        words = {word.lower(): False for word in self.false} | {word.lower(): True for word in self.true}
+        return {"false": False, "true": True} | words

@@ -243,8 +243,8 @@ def _among(codec: Codec, cells: Decoded, listed: Sequence[Literal]) -> Flags:
 def _listed_rows(
     names: Sequence[Name], listed: Sequence[Sequence[Literal]], codecs: Mapping[str, Codec], rows: Row
 ) -> Flags:
-    """Which combinations are listed: each column's places are numbered, and a combination is one number."""
-    count, size = len(rows[names[0].column].index), 1
+    """Which combinations are listed: each column's places are numbered, and so is each listed beginning of a combination."""
+    count = len(rows[names[0].column].index)
     mine, theirs = np.zeros(count, np.int64), np.zeros(len(listed), np.int64)
     found, sound = np.ones(count, np.bool_), np.ones(len(listed), np.bool_)
     for i, name in enumerate(names):
@@ -253,14 +253,16 @@ def _listed_rows(
         known = np.unique(np.array([place for place in wanted if place is not None], np.int64))
         if not known.size:
             return np.zeros(count, np.bool_)
-        size *= known.size
-        assert size < 2**62, "a list of combinations is far shorter"
         here = positions(codec, rows[name.column])
         rank = np.minimum(np.searchsorted(known, here), known.size - 1)
         found &= known[rank] == here
         sound &= np.array([place is not None for place in wanted], np.bool_)
         mine = mine * known.size + rank
         theirs = theirs * known.size + np.searchsorted(known, [0 if place is None else place for place in wanted])
+        begun = np.unique(theirs)
+        theirs, rank = np.searchsorted(begun, theirs), np.minimum(np.searchsorted(begun, mine), begun.size - 1)
+        found &= begun[rank] == mine
+        mine = rank
     return found & np.isin(mine, theirs[sound])
 
 
@@ -269,13 +271,14 @@ def _against(codec: Codec, cells: Decoded, operator: Operator, literal: Literal)
     column, found = codec.column, spot(codec.column, literal)
     order = order_of(column)
     if order is not None:
-        if not isinstance(found, str) or found not in order:
+        place = codec.places.get(found) if isinstance(found, str) else None
+        if place is None or place >= len(order):
             return np.zeros(len(cells.index), np.bool_)
-        return np.equal(cells.state, VALUE) & compared(cells.index, operator, order.index(found))
+        return np.equal(cells.state, VALUE) & compared(cells.index, operator, place)
     if not isinstance(found, Fraction) or not isinstance(column, Lattice):
         return np.zeros(len(cells.index), np.bool_)
-    place = found / unit_of(column)
-    whole = math.floor(place) if operator in (Operator.AT_MOST, Operator.MORE) else math.ceil(place)
+    exact = found / unit_of(column)
+    whole = math.floor(exact) if operator in (Operator.AT_MOST, Operator.MORE) else math.ceil(exact)
     return valued(cells) & compared(cells.index, operator, min(max(whole, -(2**62)), 2**62))
 
 

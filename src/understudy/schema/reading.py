@@ -11,14 +11,14 @@ from typing import Any
 
 from understudy.errors import SchemaError
 from understudy.schema.base import Outside, Role
-from understudy.schema.calendar import UNITS, calendar_bins
+from understudy.schema.calendar import MAX_COLUMN_BINS, UNITS, calendar_bins
 from understudy.schema.cell import parse_date, parse_moment, parse_time
 from understudy.schema.column import Column, Lattice
 from understudy.schema.lattice import Date, Datetime, Integer, Time
 from understudy.schema.predicate import Predicate
 from understudy.schema.rule import Broken
 from understudy.schema.rulebook import read_condition, read_rules
-from understudy.schema.schema import Schema, Unit
+from understudy.schema.schema import Schema, Unit, check_impossible, check_rule
 from understudy.schema.section import Section
 from understudy.schema.tree import Entry, Node, Source
 from understudy.schema.words import (
@@ -36,7 +36,9 @@ from understudy.schema.words import (
 )
 
 _DECIMALS_LIMIT = 18
-_BINS_LIMIT = 100_000
+
+MAX_SCHEMA_BINS = 1_000_000
+"""Bins of all columns together: 500 for each of 2,000 columns. A number in a file makes up to 100,000 of them at 36 bytes each."""
 
 
 def read_schema(root: Node, source: Source) -> Schema:
@@ -48,7 +50,7 @@ def read_schema(root: Node, source: Source) -> Schema:
         raise file.error("version", f"version {version} is not known here; this program reads version {VERSION}")
     if file.get("columns") is None:
         raise source.error(None, "no columns. Write `columns:` and describe each column")
-    columns = [_read_column(section) for section in _column_sections(file)]
+    columns = _read_columns(file)
     unit = _read_unit(file)
     rows = file.whole("rows")
     impossible = _read_impossible(file)
@@ -58,19 +60,38 @@ def read_schema(root: Node, source: Source) -> Schema:
         raise source.error(file.line_of(str(error)), str(error)) from None
     for line, predicate in impossible:
         try:
-            schema = replace(schema, impossible=(*schema.impossible, predicate))
+            check_impossible(predicate, schema.by_name)
         except SchemaError as error:
             raise source.error(line, str(error)) from None
-    for line, rule in read_rules(file):
+    rules = read_rules(file)
+    for line, rule in rules:
         try:
-            schema = replace(schema, rules=(*schema.rules, rule))
+            check_rule(rule, schema.by_name)
         except SchemaError as error:
             raise source.error(line, str(error)) from None
     try:
-        broken = Broken(file.choice("broken", tuple(Broken)) or Broken.KEEP)
-        return replace(schema, broken=broken, count_broken=bool(file.flag("count_broken")))
+        return replace(
+            schema,
+            impossible=tuple(predicate for _, predicate in impossible),
+            rules=tuple(rule for _, rule in rules),
+            broken=Broken(file.choice("broken", tuple(Broken)) or Broken.KEEP),
+            count_broken=bool(file.flag("count_broken")),
+        )
     except SchemaError as error:
         raise source.error(file.line_of(str(error)), str(error)) from None
+
+
+def _read_columns(file: Section) -> list[Column]:
+    """The columns; refused as soon as their bins are more than a schema may have."""
+    columns, bins = [], 0
+    for name, section in _column_sections(file):
+        column = _read_column((name, section))
+        columns.append(column)
+        if isinstance(column, Lattice) and column.bins is not None:
+            bins += len(column.bins) - 1
+        if bins > MAX_SCHEMA_BINS:
+            raise section.error("bins", f"with it the columns have more than {MAX_SCHEMA_BINS:,} bins. Use fewer bins")
+    return columns
 
 
 def _column_sections(file: Section) -> list[tuple[str, Section]]:
@@ -197,13 +218,13 @@ def _read_levels(section: Section, values: tuple[str, ...]) -> dict[str, tuple[s
     node = section.get("levels")
     if node is None:
         return None
-    levels = {}
+    levels, listed = {}, frozenset(values)
     for entry in Section(node, section.source, section.where, "`levels`").node.entries or ():
         groups = Section(entry.node, section.source, section.where, f'level "{entry.key}"')
         found: dict[str, str] = {}
         for group in groups.entries:
             for value in groups.texts(group) or ():
-                if value not in values:
+                if value not in listed:
                     raise groups.error(group, f'level "{entry.key}" groups a value that is not listed in `values`')
                 if value in found:
                     raise groups.error(group, f'level "{entry.key}" puts a value into two groups')
@@ -308,15 +329,12 @@ def _read_bins(column: Lattice, node: Node, section: Section) -> tuple[int, ...]
         raise section.error("bins", "`bins` need `min` and `max`")
     if node.items is None and node.text in UNITS:
         try:
-            edges = calendar_bins(column, node.text)
+            return calendar_bins(column, node.text)
         except SchemaError as error:
             raise section.source.error(node.line, str(error)) from None
-        if len(edges) > _BINS_LIMIT:
-            raise section.error("bins", f"`bins: {node.text}` makes more than {_BINS_LIMIT:,} bins. Take a longer unit")
-        return edges
     if node.items is None:
         pieces = section.whole("bins")
-        if pieces is None or not 1 <= pieces <= min(high - low + 1, _BINS_LIMIT):
+        if pieces is None or not 1 <= pieces <= min(high - low + 1, MAX_COLUMN_BINS):
             raise section.error(
                 "bins", "`bins` must be a list of where each bin begins, or a number of bins that is possible"
             )

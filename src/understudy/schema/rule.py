@@ -274,7 +274,6 @@ class Determines(Rule):
 def _literal(column: Column, text: str) -> Literal:
     """A value as the file spells it, read by its column."""
     if isinstance(column, Boolean):
-        sides = {word.lower(): truth for truth in (False, True) for word in (column.true if truth else column.false)}
-        return Literal(({"true": True, "false": False} | sides).get(text.lower(), text))
+        return Literal(column.spellings.get(text.lower(), text))
     number = parse_number(text) if family(column) == "number" else None
     return Literal(text if number is None else number)

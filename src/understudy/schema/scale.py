@@ -155,10 +155,10 @@ def _check_constant(column: Column, literal: Literal, *, ordering: bool) -> None
         raise SchemaError(f'column "{column.name}": {literal} is none of its values. Write them {_WRITTEN[found]}')
     if ordering:
         _check_order(column)
-    if isinstance(column, Categorical) and column.values is not None and "values" not in column.learned:
-        listed = (*column.values, column.other)
-        if literal.value not in listed:
-            raise SchemaError(f'column "{column.name}": {literal} is not one of its values')
+    if not isinstance(column, Categorical) or column.values is None or "values" in column.learned:
+        return
+    if literal.value not in column.listed:
+        raise SchemaError(f'column "{column.name}": {literal} is not one of its values')
 
 
 def _check_order(column: Column) -> None:

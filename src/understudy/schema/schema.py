@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,8 +22,14 @@ from understudy.schema.truth import surely
 MOST_ROWS = 1_000_000
 """The most rows that may be protected together: noise on every count grows with them."""
 
+MAX_DECLARED_ROWS = 10**12
+"""Rows that a table may be declared to have: no table has more, so a larger number is a slip or an attack."""
+
 MASK_CELLS = 1 << 22
 """A rule over more cells than this is kept row by row, without a table of what it forbids."""
+
+MAX_MASKED_CELLS = 1 << 26
+"""Cells of all tables of what is forbidden, a byte each: thousands of rules must not make thousands of large tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +83,11 @@ class Schema:
     count_broken: bool = False
 
     def __post_init__(self) -> None:
-        names = [c.name for c in self.columns]
-        twice = sorted({n for n in names if names.count(n) > 1})
-        if twice:
-            raise SchemaError(f'column "{twice[0]}" stands twice in the schema. Names must differ')
-        if self.unit.id is not None and self.unit.id not in names:
+        if len(self.by_name) < len(self.columns):
+            times = Counter(column.name for column in self.columns)
+            twice = min(name for name, count in times.items() if count > 1)
+            raise SchemaError(f'column "{twice}" stands twice in the schema. Names must differ')
+        if self.unit.id is not None and self.unit.id not in self.by_name:
             raise SchemaError(f'unit: the id column "{self.unit.id}" is not in the schema')
         if self.unit.id is not None and not isinstance(self[self.unit.id], Identifier):
             raise SchemaError(f'unit: the id column "{self.unit.id}" must have type identifier')
@@ -89,16 +96,14 @@ class Schema:
             raise SchemaError(f'column "{name}": constant within whom? Add `unit` with an `id`')
         if self.rows is not None and self.rows < 0:
             raise SchemaError("rows: a table cannot have fewer than 0 rows")
+        if self.rows is not None and self.rows > MAX_DECLARED_ROWS:
+            raise SchemaError(
+                f"rows: more than {MAX_DECLARED_ROWS:,} rows, which no table has. Correct it, or leave it out"
+            )
         for predicate in self.impossible:
-            try:
-                check(predicate, {c.name: c for c in self.columns})
-            except SchemaError as error:
-                raise SchemaError(f"impossible: {predicate}: {error}") from None
+            check_impossible(predicate, self.by_name)
         for rule in self.rules:
-            try:
-                rule.check({c.name: c for c in self.columns})
-            except SchemaError as error:
-                raise SchemaError(f"rule {rule.title}: {error}") from None
+            check_rule(rule, self.by_name)
         if self.broken is Broken.MISSING:
             self._check_emptied()
 
@@ -111,11 +116,15 @@ class Schema:
                     "Remove `nullable: false`, or choose drop"
                 )
 
+    @cached_property
+    def by_name(self) -> dict[str, Column]:
+        """Every column under its name; with tens of thousands of columns nothing may search the list for one."""
+        return {column.name: column for column in self.columns}
+
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise SchemaError(f'column "{name}" is not in the schema')
+        if name not in self.by_name:
+            raise SchemaError(f'column "{name}" is not in the schema')
+        return self.by_name[name]
 
     def __iter__(self) -> Iterator[str]:
         return (c.name for c in self.columns if c.modelled)
@@ -124,7 +133,7 @@ class Schema:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return any(name == n for n in self)
+        return isinstance(name, str) and name in self.by_name and self.by_name[name].modelled
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -155,8 +164,7 @@ class Schema:
         >>> [(name, str(predicate)) for name, predicate in parse_schema(page).breaches]
         [('a <= b', 'a > b')]
         """
-        columns = {c.name: c for c in self.columns}
-        found = [(rule.title, rule.breach(columns)) for rule in self.rules]
+        found = [(rule.title, rule.breach(self.by_name)) for rule in self.rules]
         said = [(f"never {predicate}", predicate) for predicate in self.impossible]
         return (*said, *((name, predicate) for name, predicate in found if predicate is not None))
 
@@ -170,8 +178,15 @@ class Schema:
 
     @cached_property
     def unmasked(self) -> tuple[Predicate, ...]:
-        """What is forbidden over too many cells for a table."""
-        return tuple(p for p in self.forbidden if math.prod(self.sizes(tuple(p.columns))) > MASK_CELLS)
+        """What is forbidden over too many cells for a table, or when the tables before it are as many as are held."""
+        masked: dict[frozenset[str], bool] = {}
+        held = 0
+        for columns in (predicate.columns for predicate in self.forbidden):
+            if columns not in masked:
+                size = math.prod(self.sizes(tuple(columns)))
+                masked[columns] = size <= MASK_CELLS and held + size <= MAX_MASKED_CELLS
+                held += size if masked[columns] else 0
+        return tuple(p for p in self.forbidden if not masked[p.columns])
 
     @cached_property
     def forbidden(self) -> tuple[Predicate, ...]:
@@ -179,6 +194,20 @@ class Schema:
         kept = set(self)
         said = (predicate for _, predicate in self.breaches if predicate.columns <= kept)
         return tuple(dict.fromkeys(part for predicate in said for part in parts(predicate)))
+
+    @cached_property
+    def _forbidden_by_column(self) -> dict[str, list[tuple[frozenset[str], Predicate]]]:
+        """The same under the first of its columns, with all of them."""
+        found: dict[str, list[tuple[frozenset[str], Predicate]]] = {}
+        for predicate in self.forbidden:
+            found.setdefault(min(predicate.columns), []).append((predicate.columns, predicate))
+        return found
+
+    def forbidden_within(self, clique: Iterable[str]) -> list[Predicate]:
+        """What is forbidden of these columns and no others."""
+        inside = frozenset(clique)
+        touching = (pair for name in sorted(inside) for pair in self._forbidden_by_column.get(name, ()))
+        return [predicate for columns, predicate in touching if columns <= inside]
 
     def sizes(self, clique: tuple[str, ...]) -> tuple[int, ...]:
         """Number of codes of each column of a clique."""
@@ -193,10 +222,12 @@ class Schema:
         >>> schema.zeros(("age", "married")).astype(int).tolist()
         [[0, 1], [0, 0], [0, 0]]
         """
-        inside = [p for p in self.forbidden if p.columns <= set(clique)]
+        inside = self.forbidden_within(clique)
         if not inside:
             return None
-        mask = np.logical_or.reduce([surely(p, self.codecs, clique) for p in inside])
+        mask = surely(inside[0], self.codecs, clique)
+        for predicate in inside[1:]:
+            mask |= surely(predicate, self.codecs, clique)
         return mask if mask.any() else None
 
     def by_rows(self) -> Schema:
@@ -206,3 +237,19 @@ class Schema:
     def with_column(self, column: Column) -> Schema:
         """The same schema with one column described anew."""
         return replace(self, columns=tuple(column if c.name == column.name else c for c in self.columns))
+
+
+def check_impossible(predicate: Predicate, columns: Mapping[str, Column]) -> None:
+    """Refuse what is declared impossible of columns that it makes no sense for."""
+    try:
+        check(predicate, columns)
+    except SchemaError as error:
+        raise SchemaError(f"impossible: {predicate}: {error}") from None
+
+
+def check_rule(rule: Rule, columns: Mapping[str, Column]) -> None:
+    """Refuse a rule that makes no sense for the columns it names."""
+    try:
+        rule.check(columns)
+    except SchemaError as error:
+        raise SchemaError(f"rule {rule.title}: {error}") from None

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,9 @@ from understudy.schema.scale import Spot, family, order_of, spot, unit_of
 FALSE, MAYBE, TRUE = 0, 1, 2
 _NOWHERE, _FOREIGN = -1, -2
 """A constant beyond the column's values, and one that is none of its kind."""
+
+BEYOND = 2**62 + 1
+"""A lattice index beyond all that columns have."""
 
 Truth = NDArray[np.int8]
 
@@ -95,8 +99,7 @@ def _cells(predicate: Predicate, codecs: Mapping[str, Codec], axes: Axes) -> Tru
         case In(name, values, negated):
             return axes.lay([name.column], _listed(codecs[name.column], values, negated))
         case Listed(names, rows, negated):
-            columns = [name.column for name in names]
-            return axes.lay(columns, _combined([codecs[name] for name in columns], rows, negated))
+            return _combined([name.column for name in names], rows, negated, codecs, axes)
         case Linear(terms, operator, constant):
             return _summed(terms, operator, constant, codecs, axes)
         case Comparison(name, Operator.EQUAL | Operator.UNEQUAL as operator, Literal() as literal):
@@ -105,8 +108,7 @@ def _cells(predicate: Predicate, codecs: Mapping[str, Codec], axes: Axes) -> Tru
         case Comparison(name, operator, Literal() as literal):
             return axes.lay([name.column], _against_constant(codecs[name.column], operator, literal))
         case Comparison(name, operator, Name() as other):
-            table = _between(codecs[name.column], operator, codecs[other.column])
-            return axes.lay([name.column, other.column], table)
+            return _between(name.column, operator, other.column, codecs, axes)
     raise TypeError(f"{type(predicate).__name__} is no predicate")
 
 
@@ -135,15 +137,15 @@ def _listed(codec: Codec, literals: Sequence[Literal], negated: bool) -> Truth:
     if isinstance(codec.bins, Edges):
         assert isinstance(column, Lattice)
         edges = codec.bins.edges
-        width[: len(edges) - 1] = np.diff(np.array(edges, np.int64))
+        width[: len(edges) - 1] = np.diff(codec.edges)
         for found in spots:
             assert isinstance(found, Fraction)
             index = found / unit_of(column)
             if index.denominator == 1 and edges[0] <= index < edges[-1]:
                 hits[bisect_right(edges, int(index)) - 1] += 1
     else:
-        for code, known in enumerate(_labels(codec)):
-            hits[code] = known in spots
+        places = _label_places(codec)
+        hits[[places[found] for found in spots if found in places]] = 1
     if negated:
         return _truth(valued & (hits == 0), valued & (hits < width))
     return _truth(valued & (hits == width), valued & (hits > 0))
@@ -158,51 +160,61 @@ def _labels(codec: Codec) -> list[Spot]:
     return [*codec.column.values, *([codec.column.other] if codec.column.other is not None else [])]
 
 
-def _ends(codec: Codec) -> list[tuple[Fraction, Fraction]] | None:
-    """First and last value of each code that is a value, on a scale with an order; None where there is none."""
+def _label_places(codec: Codec) -> Mapping[Any, int]:
+    """The code of each value, where codes are labels."""
+    return {False: 0, True: 1} if isinstance(codec.column, Boolean) else codec.places
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """First and last value of each code that is a value, on a scale with an order, in whole units of it."""
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    unit: Fraction
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+
+def _ends(codec: Codec) -> _Ends | None:
+    """The ends of a column's codes; None where it has no order."""
     column = codec.column
     if isinstance(codec.bins, Edges):
         assert isinstance(column, Lattice)
-        unit, edges = unit_of(column), codec.bins.edges
-        return [(a * unit, (b - 1) * unit) for a, b in pairwise(edges)]
+        return _Ends(codec.edges[:-1], codec.edges[1:] - 1, unit_of(column))
     order = order_of(column)
-    return [(Fraction(i), Fraction(i)) for i in range(len(order))] if order else None
+    ranks = np.arange(len(order or ()), dtype=np.int64)
+    return _Ends(ranks, ranks, Fraction(1)) if order else None
 
 
 def _against_constant(codec: Codec, operator: Operator, literal: Literal) -> Truth:
     ends, found = _ends(codec), spot(codec.column, literal)
-    order = order_of(codec.column)
-    if order is not None and isinstance(found, str):
-        found = Fraction(order.index(found)) if found in order else None
+    if ends is not None and isinstance(found, str):
+        rank = codec.places.get(found, len(ends))
+        found = Fraction(rank) if rank < len(ends) else None
     if ends is None or not isinstance(found, Fraction):
         return _undecided(codec)
-    truth = _compare_ranges(ends, operator, [(found, found)])[:, 0]
-    return np.pad(
-        truth, (0, codec.size - len(ends))
-    )  # missing codes compare as false; so does `other`, which has no rank
+    exact = found / ends.unit
+    # Of whole numbers, those below 2.5 are those below 3, and those up to 2.5 are those up to 2.
+    bound = math.floor(exact) if operator in (Operator.AT_MOST, Operator.MORE) else math.ceil(exact)
+    truth = _truth(*_range_against(ends.low, ends.high, operator, min(max(bound, -BEYOND), BEYOND)))
+    # Missing codes compare as false; so does `other`, which has no rank.
+    return np.pad(truth, (0, codec.size - len(ends)))
 
 
-def _between(here: Codec, operator: Operator, there: Codec) -> Truth:
-    """A comparison of two columns, over both their codes."""
-    if family(here.column) != family(there.column):
-        return np.minimum.outer(_undecided(here), _undecided(there)).astype(np.int8)
-    return _paired(here, operator, there)
-
-
-def _combined(codecs: Sequence[Codec], rows: Sequence[Sequence[Literal]], negated: bool) -> Truth:
+def _combined(
+    names: Sequence[str], rows: Sequence[Sequence[Literal]], negated: bool, codecs: Mapping[str, Codec], axes: Axes
+) -> Truth:
     """Whether a combination of codes is listed: surely where each of its codes is a single value, else maybe."""
-    listed = np.zeros([codec.size for codec in codecs], np.int8)
-    valued = np.ones((), np.int8)
-    for codec in codecs:
-        valued = np.multiply.outer(valued, _valued(codec).astype(np.int8))
-    columns = [_places(codec, [row[i] for row in rows]) for i, codec in enumerate(codecs)]
-    places = np.array([[place for place, _ in column] for column in columns], np.int64).reshape(len(codecs), -1)
+    valued = reduce(np.multiply, [axes.lay([name], _valued(codecs[name]).astype(np.int8)) for name in names])
+    columns = [_places(codecs[name], [row[i] for row in rows]) for i, name in enumerate(names)]
+    places = np.array([[place for place, _ in column] for column in columns], np.int64).reshape(len(names), -1)
     sure = np.array([[width == 1 for _, width in column] for column in columns], np.bool_).reshape(places.shape)
     inside, foreign = np.all(places >= 0, axis=0), np.any(places == _FOREIGN, axis=0)
-    at = tuple(places[:, inside])
-    np.maximum.at(
-        listed, at, _truth(np.all(sure[:, inside], axis=0, keepdims=True)[0], np.ones(int(inside.sum()), np.bool_))
-    )
+    single = np.all(sure[:, inside], axis=0)
+    sizes = [codecs[name].size for name in names]
+    listed = axes.mark(names, sizes, places[:, inside], _truth(single, np.ones_like(single)))
     if foreign.any():  # a constant that is none of the column's kind, as a learned type may leave it: nothing is known
         listed = valued * np.maximum(listed, np.int8(MAYBE))
     return valued * (np.int8(TRUE) - listed) if negated else listed
@@ -211,7 +223,7 @@ def _combined(codecs: Sequence[Codec], rows: Sequence[Sequence[Literal]], negate
 def _places(codec: Codec, literals: Sequence[Literal]) -> list[tuple[int, int]]:
     """The code that holds each constant, and how many values that code holds."""
     column, found = codec.column, []
-    labels = {} if isinstance(codec.bins, Edges) else {known: code for code, known in enumerate(_labels(codec))}
+    labels = {} if isinstance(codec.bins, Edges) else _label_places(codec)
     for literal in literals:
         here = spot(column, literal)
         if here is None:
@@ -243,18 +255,25 @@ def _summed(
     everywhere = np.asarray(np.logical_and.reduce(np.broadcast_arrays(*valued)), np.bool_)
     if any(pairs is None for pairs in ends):
         return _truth(np.zeros_like(everywhere), everywhere)
-    weighed = [[sorted((w * a, w * b)) for a, b in pairs or ()] for (w, _), pairs in zip(terms, ends, strict=True)]
-    unit = math.lcm(constant.denominator, *(end.denominator for pairs in weighed for pair in pairs for end in pair))
-    largest = sum(max((abs(end) for pair in pairs for end in pair), default=Fraction(0)) for pairs in weighed)
-    kind = np.int64 if (largest + abs(constant)) * unit < 2**62 else object
+    weights = [weight * pairs.unit for (weight, _), pairs in zip(terms, ends, strict=True) if pairs is not None]
+    unit = math.lcm(constant.denominator, *(weight.denominator for weight in weights))
+    factors, bound = [int(weight * unit) for weight in weights], int(constant * unit)
+    largest = sum(abs(factor) * _reach(pairs) for factor, pairs in zip(factors, ends, strict=True) if pairs is not None)
+    kind = np.int64 if largest + abs(bound) < 2**62 else object
     low, high = np.zeros((), kind), np.zeros((), kind)
-    for (_, name), pairs in zip(terms, weighed, strict=True):
-        padded = [*pairs, *[[Fraction(0)] * 2] * (codecs[name.column].size - len(pairs))]
-        low = low + axes.lay([name.column], np.array([int(a * unit) for a, _ in padded], kind))
-        high = high + axes.lay([name.column], np.array([int(b * unit) for _, b in padded], kind))
-    bound = int(constant * unit)
+    for (_, name), factor, pairs in zip(terms, factors, ends, strict=True):
+        assert pairs is not None
+        first, last = (pairs.low, pairs.high) if factor > 0 else (pairs.high, pairs.low)
+        beyond = (0, codecs[name.column].size - len(pairs))
+        low = low + axes.lay([name.column], np.pad(factor * first.astype(kind), beyond))
+        high = high + axes.lay([name.column], np.pad(factor * last.astype(kind), beyond))
     sure, possible = _range_against(low, high, operator, bound)
     return _truth(everywhere & sure, everywhere & possible)
+
+
+def _reach(ends: _Ends) -> int:
+    """No end lies farther from 0 than this, in units of the column."""
+    return max(abs(int(ends.low.min(initial=0))), abs(int(ends.high.max(initial=0))))
 
 
 def _range_against(
@@ -277,38 +296,62 @@ def _range_against(
     return np.asarray(found[0], np.bool_), np.asarray(found[1], np.bool_)
 
 
-def _paired(here: Codec, operator: Operator, there: Codec) -> Truth:
-    table = np.zeros((here.size, there.size), np.int8)
-    if not operator.ordering and not isinstance(here.bins, Edges):
-        first, second = _labels(here), _labels(there)
-        ranks = {label: rank for rank, label in enumerate({*first, *second})}
-        same = np.equal.outer([ranks[x] for x in first], [ranks[x] for x in second])
-        kept = same if operator is Operator.EQUAL else ~same
-        table[: len(first), : len(second)] = TRUE * kept.astype(np.int8)
-        return table
+def _between(left: str, operator: Operator, right: str, codecs: Mapping[str, Codec], axes: Axes) -> Truth:
+    """Two columns against each other."""
+    here, there = codecs[left], codecs[right]
+    same = family(here.column) == family(there.column)
+    if same and not operator.ordering and not isinstance(here.bins, Edges):
+        return _same_label(left, operator, right, codecs, axes)
     one, two = _ends(here), _ends(there)
-    if one is None or two is None or order_of(here.column) != order_of(there.column):
-        return np.minimum.outer(_undecided(here), _undecided(there)).astype(np.int8)
-    table[: len(one), : len(two)] = _compare_ranges(one, operator, two)
-    return table
+    if not same or one is None or two is None or order_of(here.column) != order_of(there.column):
+        undecided: Truth = np.minimum(axes.lay([left], _undecided(here)), axes.lay([right], _undecided(there)))
+        return undecided
+    unit = math.lcm(one.unit.denominator, two.unit.denominator)
+    scales = int(one.unit * unit), int(two.unit * unit)
+    kind = np.int64 if max(scales[0] * _reach(one), scales[1] * _reach(two)) < 2**62 else object
+    sides = []
+    for name, ends, scale in ((left, one, scales[0]), (right, two, scales[1])):
+        beyond = (0, codecs[name].size - len(ends))
+        known = np.arange(codecs[name].size) < len(ends)
+        ranges = (np.pad(scale * end.astype(kind), beyond) for end in (ends.low, ends.high))
+        sides.append([axes.lay([name], table) for table in (known, *ranges)])
+    (known1, *range1), (known2, *range2) = sides
+    sure, possible = _compare_ranges(range1, operator, range2)
+    both = known1 & known2
+    return _truth(both & sure, both & possible)
+
+
+def _same_label(left: str, operator: Operator, right: str, codecs: Mapping[str, Codec], axes: Axes) -> Truth:
+    """Whether two columns have the same label, or different ones; missing codes have none."""
+    ranks: dict[Spot, int] = {}
+    sides = []
+    for name in (left, right):
+        numbers = [ranks.setdefault(label, len(ranks)) for label in _labels(codecs[name])]
+        beyond = (0, codecs[name].size - len(numbers))
+        sides.append(axes.lay([name], np.pad(np.array(numbers, np.int64), beyond, constant_values=-1)))
+    alike = sides[0] == sides[1]
+    kept = alike if operator is Operator.EQUAL else ~alike
+    labelled = np.asarray(kept & (sides[0] >= 0) & (sides[1] >= 0), np.bool_)
+    return _truth(labelled, labelled)
 
 
 def _compare_ranges(
-    one: Sequence[tuple[Fraction, Fraction]], operator: Operator, two: Sequence[tuple[Fraction, Fraction]]
-) -> Truth:
-    """Each range of values against each other; exact, for ends are compared by rank."""
-    ranks = {end: rank for rank, end in enumerate(sorted({end for pair in (*one, *two) for end in pair}))}
-    low1, high1 = (np.array([ranks[pair[i]] for pair in one])[:, None] for i in (0, 1))
-    low2, high2 = (np.array([ranks[pair[i]] for pair in two])[None, :] for i in (0, 1))
+    one: Sequence[NDArray[Any]], operator: Operator, two: Sequence[NDArray[Any]]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether every pair of values of two ranges compares so, and whether any does."""
+    (low1, high1), (low2, high2) = one, two
+    found: tuple[object, object]
     match operator:
         case Operator.LESS:
-            return _truth(high1 < low2, low1 < high2)
+            found = high1 < low2, low1 < high2
         case Operator.AT_MOST:
-            return _truth(high1 <= low2, low1 <= high2)
+            found = high1 <= low2, low1 <= high2
         case Operator.MORE:
-            return _truth(low1 > high2, high1 > low2)
+            found = low1 > high2, high1 > low2
         case Operator.AT_LEAST:
-            return _truth(low1 >= high2, high1 >= low2)
-    single = (low1 == high1) & (low2 == high2) & (low1 == low2)
-    meet = (low1 <= high2) & (low2 <= high1)
-    return _truth(single, meet) if operator is Operator.EQUAL else _truth(~meet, ~single)
+            found = low1 >= high2, high1 >= low2
+        case _:
+            single = ((low1 == high1) & (low2 == high2) & (low1 == low2)).astype(np.bool_)
+            meet = ((low1 <= high2) & (low2 <= high1)).astype(np.bool_)
+            found = (single, meet) if operator is Operator.EQUAL else (~meet, ~single)
+    return np.asarray(found[0], np.bool_), np.asarray(found[1], np.bool_)

@@ -6,6 +6,7 @@ dropped in silence, by construction: a format need not list what it does not kno
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import TracebackType
@@ -84,13 +85,12 @@ class Draft:
     unit: dict[str, Any] | None = None
     rows: int | None = None
     rules: list[Any] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
 
     def note(self, text: str) -> None:
         """Something the owner should know; each is said once, as one printable line."""
         line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-        if line not in self.notes:
-            self.notes.append(line)
+        self.notes[line] = None
 
     def column(self, name: str, line: int | None, **words: Any) -> None:
         """Add a column; words that are None are left unsaid."""
@@ -105,7 +105,7 @@ class Draft:
         columns = tuple(Entry(name, line, self._node(line, words)) for name, line, words in self.columns)
         names = [entry.key for entry in columns]
         if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = next(name for name, count in Counter(names).items() if count > 1)
             raise self.source.error(None, f'column "{twice}" stands twice. Names must differ')
         entries.append(Entry("columns", None, Node(None, entries=columns)))
         return read_schema(Node(None, entries=tuple(entries)), self.source)
