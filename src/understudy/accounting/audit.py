@@ -81,7 +81,8 @@ def _chain(chain: list[Entry], account: dict[str, object], found: Callable[[str]
         spent_epsilon, spent_delta = spent_epsilon + entry.epsilon, spent_delta + entry.delta
         facts = entry.facts
         if entry.kind == "reserve":
-            runs[entry.run] = [Fraction(0), read_amount(facts["total"])]
+            _, _, _, total = (read_amount(facts[name]) for name in ("epsilon", "delta", "total_delta", "total"))
+            runs[entry.run] = [Fraction(0), total]
         elif entry.kind == "charge":
             spent, total = runs[entry.run]
             stated = read_amount(facts["run_spent"])

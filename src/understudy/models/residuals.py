@@ -283,7 +283,8 @@ def _pieces(clique: Clique, maps: tuple[AxisMap, ...], table: NDArray[np.float64
         for tau, values, var in pieces:
             if not isinstance(axis, Centring):
                 split.append((tau, np.asarray(values.sum(axis=i)), var * axis.out))
-            if not isinstance(axis, Partition):
+            # A column of one value has no part of its own; with 32 of them, parts of nothing would be 2^32.
+            if not isinstance(axis, Partition) and axis.size > 1:
                 gain = axis.size if isinstance(axis, Centring) else 1
                 split.append(((name, *tau), (values - values.mean(axis=i, keepdims=True)) / gain, var / gain**2))
         pieces = split
@@ -307,4 +308,4 @@ def subsets(clique: Clique) -> Iterator[Clique]:
 
 def _axes(schema: Schema, tau: Clique) -> Clique:
     """A set of columns in the schema's order: the key of its part and the order of its axes."""
-    return tau if len(tau) < 2 else tuple(name for name in schema if name in tau)
+    return tau if len(tau) < 2 else tuple(sorted(tau, key=schema.order.__getitem__))

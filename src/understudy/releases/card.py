@@ -233,7 +233,7 @@ class Card:
     def _first_pairs(self) -> list[Clique]:
         """Pairs that were looked at, in the schema's order, then others; ten thousand columns have too many pairs to list and sort."""
         schema = self.release.schema
-        order = {name: place for place, name in enumerate(schema)}
+        order = schema.order
         looked = {
             tuple(sorted(pair, key=order.__getitem__))
             for measurement in self.release.measurements

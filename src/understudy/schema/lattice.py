@@ -25,6 +25,9 @@ MICROSECOND = timedelta(microseconds=1)
 LATTICE_LIMIT = 2**62
 """No lattice index lies beyond this, so that differences of two never overflow 64 bits."""
 
+LARGEST_INTEGER = 2**63 - 1
+"""Whole numbers of tables and frames lie within this; a column of larger ones could be described, and never written."""
+
 GRAIN_LIMIT = 1 << 16
 """Most pieces of grain a column may have."""
 
@@ -142,7 +145,12 @@ class Integer(Lattice):
                 raise SchemaError(f'column "{self.name}": `{which}` is no {self.noun}')
         if self.step < 1:
             raise SchemaError(f'column "{self.name}": `step` must be at least 1')
+        if self.step > LARGEST_INTEGER:
+            raise SchemaError(f'column "{self.name}": `step` is beyond 64 bits. Use type real, or categorical')
         self.check_bounds()
+        for which, index in (("min", self.low), ("max", self.high)):
+            if index is not None and abs(index * self.step) > LARGEST_INTEGER:
+                raise SchemaError(f'column "{self.name}": `{which}` is beyond 64 bits. Use type real, or categorical')
 
     def position(self, value: object) -> Fraction:
         return exact(value) / self.step

@@ -121,6 +121,11 @@ class Schema:
         """Every column under its name; with tens of thousands of columns nothing may search the list for one."""
         return {column.name: column for column in self.columns}
 
+    @cached_property
+    def order(self) -> dict[str, int]:
+        """The place of every column of the release among them."""
+        return {name: place for place, name in enumerate(self)}
+
     def __getitem__(self, name: str) -> Column:
         if name not in self.by_name:
             raise SchemaError(f'column "{name}" is not in the schema')

@@ -1,0 +1,137 @@
+"""Opens small files that ask for much, one after the other, in a process of its own, and prints what each took.
+
+Seconds are of computing, and megabytes those beyond what the process had before: both are the case's own, on a machine however busy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import resource
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from time import process_time
+
+from tests.damage import damage, sizes
+from tests.damage.worker import peak
+
+from understudy.cli.root import run
+from understudy.errors import UnderstudyError
+from understudy.models import ProductModel
+from understudy.models.witness import refuse_contradictions
+from understudy.releases import Guarantee, Release
+from understudy.releases.file import load
+from understudy.schema import Schema, dump_schema, load_schema
+from understudy.schema.declaration import declarations
+from understudy.schema.formats import load_format
+
+SECONDS = 5.0
+MEGABYTES = 500
+SPACE = 8 << 30
+
+
+def use_schema(path: Path) -> str | None:
+    """Read a schema, ours and as anybody's; write it down, say what is public, and sample a few rows by it alone."""
+    said = None
+    for read in (load_schema, lambda where: load_format(where).schema):
+        try:
+            schema: Schema = read(path)
+            dump_schema(schema)
+            declarations(schema)
+        except UnderstudyError as error:
+            said = str(error)
+            continue
+        if schema.closed and len(schema):
+            _sample(schema)
+    return said
+
+
+def _sample(schema: Schema) -> None:
+    """Refuse rules that leave no row, as every run does, and use a release for which no row was read."""
+    try:
+        refuse_contradictions(schema)
+        model = ProductModel.uniform(schema, 100.0)
+        use_release(Release(guarantee=Guarantee.without_data(), schema=schema, model=model))
+    except UnderstudyError:
+        pass
+
+
+def use_release(release: Release) -> None:
+    """A few rows, the tables and the card."""
+    if release.model is not None:
+        release.sample(3, kind="numpy")
+    release.tables(kind="numpy")
+    release.card.to_dict()
+    repr(release)
+
+
+def released(path: Path) -> str | None:
+    """Load a release and use it; rows that it asks for by itself are none too many."""
+    try:
+        release = load(path)
+        use_release(release)
+        if release.rows * len(release.schema) > 10**6 and release.model is not None:
+            release.write(path.with_name("rows.csv"))
+            return "wrote as many rows as a file asked for"
+    except UnderstudyError as error:
+        return str(error)
+    return None
+
+
+def counted(path: Path) -> str | None:
+    """Show a ledger."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        run(["ledger", "show", str(path)])
+    assert "unexpected" not in said.getvalue(), said.getvalue()
+    return said.getvalue().removesuffix("\n") or None
+
+
+def case(kind: str, number: int, folder: Path) -> dict[str, object]:
+    """What one file takes."""
+    if kind == "ledger":
+        name, data = sizes.ledger_file(number, folder)
+    else:
+        name, data = {"schema": sizes.schema_file, "release": sizes.release_file}[kind](number)
+    path = folder / f"{number}-{name}"
+    path.write_bytes(data)
+    del data
+    before = resident()
+    began = process_time()
+    said = {"schema": use_schema, "release": released, "ledger": counted}[kind](path)
+    assert said is None or "\n" not in said, said
+    path.unlink()
+    return {
+        "case": number,
+        "seconds": process_time() - began,
+        "megabytes": max(0, peak() - before) >> 10,
+        "said": (said or "")[:300],
+    }
+
+
+def resident() -> int:
+    """Kilobytes in memory now; the highest mark is set back to it."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak()
+
+
+def main(kind: str, first: int, last: int) -> None:
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
+    with tempfile.TemporaryDirectory() as room:
+        os.chdir(room)
+        for number in range(first, last):
+            signal.setitimer(signal.ITIMER_PROF, 2 * SECONDS)
+            try:
+                facts = case(kind, number, Path(room))
+            except BaseException as error:
+                facts = {"case": number, "wrong": f"{type(error).__name__}: {error}"[:500]}
+            print(damage.described(facts), flush=True)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:4]))
