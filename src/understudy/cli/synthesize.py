@@ -333,35 +333,3 @@ def _account(book: Path) -> dict[str, object]:
 
     with Ledger.open(book) as account:
         return account_facts(account)
-<<<<<<< HEAD
-=======
-
-
-def _begun(book: Path, run: str) -> bool:
-    """Whether the account was charged for this run."""
-    return bool(_entries(book, run))
-
-
-def _left(book: Path, run: str) -> str:
-    """What is and is not spent after a run was cut off."""
-    entries = _entries(book, run)
-    if not entries:
-        return "Nothing was spent."
-    stays = f"What run {run} reserved stays spent in {book}"
-    if run in runs_unanswered(entries):
-        return f"{stays}. It was {UNANSWERED}."
-    return f"{stays}; --resume {run} takes it up at no new cost."
-
-
-def _entries(book: Path, run: str) -> list[Entry]:
-    """What the account says about a run."""
-    if not book.exists():
-        return []
-    from understudy.accounting.ledger import Ledger
-
-    try:
-        with Ledger.open(book) as account:
-            return [entry for entry in account.entries() if entry.run == run]
-    except UnderstudyError:
-        return []
->>>>>>> a59106a (Sizes of schema, release and ledger files are bounded before anything is built)
