@@ -31,11 +31,13 @@ from understudy.schema.formats import load_format
 SECONDS = 5.0
 MEGABYTES = 500
 SPACE = 8 << 30
+SEARCHED_RULES = 5
+"""Rules among which contradictions are searched for, which a run does on its owner's schema: a part of a second for each."""
 
 
 def use_schema(path: Path) -> str | None:
     """Read a schema, ours and as anybody's; write it down, say what is public, and sample a few rows by it alone."""
-    said = None
+    said, found = None, None
     for read in (load_schema, lambda where: load_format(where).schema):
         try:
             schema: Schema = read(path)
@@ -44,15 +46,17 @@ def use_schema(path: Path) -> str | None:
         except UnderstudyError as error:
             said = str(error)
             continue
-        if schema.closed and len(schema):
-            _sample(schema)
+        found = schema
+    if found is not None and found.closed and len(found):
+        _sample(found)
     return said
 
 
 def _sample(schema: Schema) -> None:
     """Refuse rules that leave no row, as every run does, and use a release for which no row was read."""
     try:
-        refuse_contradictions(schema)
+        if len(schema.rules) <= SEARCHED_RULES:
+            refuse_contradictions(schema)
         model = ProductModel.uniform(schema, 100.0)
         use_release(Release(guarantee=Guarantee.without_data(), schema=schema, model=model))
     except UnderstudyError:

@@ -110,7 +110,7 @@ def schema_words(rng: random.Random) -> Words:
     count = few(rng)
     same = column(rng)
     columns = {f"c{i}": same if count > 30 else column(rng) for i in range(count)}
-    rules = [rule(rng, list(columns), columns) for _ in range(rng.choice((0, 0, 1, 5, 100)))]
+    rules = [rule(rng, list(columns), columns) for _ in range(rng.choice((0, 0, 1, 5, 20)))]
     words: Words = {"columns": columns}
     if rules:
         words["rules"] = rules

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
@@ -25,6 +26,13 @@ from understudy.schema.truth import rows_surely
 
 EXCHANGES = 60
 """Rounds of exchanges before codes are drawn anew."""
+
+PAIRINGS = 4
+"""Times that rules are asked in one exchange: of both rows of a pair, in two kinds of pairs."""
+
+MAX_EXCHANGE_WORK = 50_000
+"""Columns of rules that are looked up in exchanges, each for many rows at once: ten rules of two columns get all rounds for ten columns.
+Hundreds of rules that tie hundreds of columns would otherwise be tried for an hour, for three rows as for a million."""
 
 WORTHWHILE, FEW = 0.99, 1000
 """A round that leaves more than this share of the impossible rows, and more than these, is the last."""
@@ -66,6 +74,11 @@ class _Tied:
     columns: frozenset[str]
     masks: Masks
     unmasked: tuple[Predicate, ...]
+
+    @cached_property
+    def width(self) -> int:
+        """Columns that are looked up to tell how many rules some rows break."""
+        return sum(map(len, self.masks)) + sum(len(predicate.columns) for predicate in self.unmasked)
 
     def faults(self, codes: Mapping[str, NDArray[np.integer]], rows: int) -> NDArray[np.int16]:
         """How many rules each row breaks."""
@@ -136,13 +149,17 @@ def keep_possible(schema: Schema, codes: Codes, rows: int, rng: Generator, fixed
 def _repair(group: _Tied, codes: Codes, faults: NDArray[np.int16], rng: Generator, fixed: Collection[str]) -> None:
     """Make every row keep the rules of one group, which no other group can undo."""
     free = [name for name in codes if name not in fixed and name in group.columns]
+    work = 0
     for _ in range(EXCHANGES):
         before = int(faults.sum())
         for name in free:
             _exchange(group, codes, name, faults, rng)
+            work += PAIRINGS * group.width
             if not faults.any():
                 return
-        if int(faults.sum()) > max(before * WORTHWHILE, FEW):
+            if work > MAX_EXCHANGE_WORK:
+                break
+        if work > MAX_EXCHANGE_WORK or int(faults.sum()) > max(before * WORTHWHILE, FEW):
             break
     bad = faults > 0
     _copy(group, codes, bad, rng, fixed)

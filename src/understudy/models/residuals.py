@@ -176,7 +176,15 @@ class Residuals:
 
     def known(self, clique: Clique) -> bool:
         """Whether every part of a clique's marginal was measured."""
+        if any(self._unmeasured(tau) for tau in subsets(clique)):
+            return False  # told without a table: a card asks this of hundreds of large pairs
         return bool(np.all(np.isfinite(self.variance(clique))))
+
+    def _unmeasured(self, tau: Clique) -> bool:
+        """Whether a part that these columns have was never measured; one with a column of one value is no part."""
+        if min(self.schema.sizes(tau)) < 2 or (len(tau) == 1 and tau[0] in self.columns):
+            return False
+        return _axes(self.schema, tau) not in self.parts
 
     def precision(self, tau: Clique) -> float | None:
         """The precision of a part before centring; None where it was not measured, or comes from coarser bins."""

@@ -205,6 +205,16 @@ class Codec:
         return np.array(self.bins.edges, np.int64)
 
     @cached_property
+    def literals(self) -> dict[tuple[type, object], tuple[int, int]]:
+        """Where the constants of rules stand that were looked up so far (schema/truth.py): the same ones are asked for in every round."""
+        return {}
+
+    @cached_property
+    def positions(self) -> dict[tuple[type, object], int | None]:
+        """The same among values instead of codes (schema/instance.py)."""
+        return {}
+
+    @cached_property
     def places(self) -> dict[str, int]:
         """The code of each text that is a label."""
         if isinstance(self.column, Boolean):

@@ -225,6 +225,13 @@ def _unit(codec: Codec) -> Fraction:
 
 def place_of(codec: Codec, literal: Literal) -> int | None:
     """Where a constant stands in a column, as `positions` counts; None where none of its values is it."""
+    key = type(literal.value), literal.value  # true is not 1
+    if key not in codec.positions:
+        codec.positions[key] = _find_place(codec, literal)
+    return codec.positions[key]
+
+
+def _find_place(codec: Codec, literal: Literal) -> int | None:
     column, found = codec.column, spot(codec.column, literal)
     if isinstance(found, Fraction):
         assert isinstance(column, Lattice)

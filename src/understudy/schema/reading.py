@@ -20,7 +20,7 @@ from understudy.schema.rule import Broken
 from understudy.schema.rulebook import read_condition, read_rules
 from understudy.schema.schema import Schema, Unit, check_impossible, check_rule
 from understudy.schema.section import Section
-from understudy.schema.tree import Entry, Node, Source
+from understudy.schema.tree import NODE_LIMIT, Entry, Node, Source
 from understudy.schema.words import (
     COLUMN_KEYS,
     COMMON_KEYS,
@@ -37,8 +37,8 @@ from understudy.schema.words import (
 
 _DECIMALS_LIMIT = 18
 
-MAX_SCHEMA_BINS = 1_000_000
-"""Bins of all columns together: 500 for each of 2,000 columns. A number in a file makes up to 100,000 of them at 36 bytes each."""
+MAX_SCHEMA_BINS = NODE_LIMIT
+"""Bins of all columns together: as many as a file could list one by one, 250 for each of 2,000 columns. A single word makes 100,000."""
 
 
 def read_schema(root: Node, source: Source) -> Schema:

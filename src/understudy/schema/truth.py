@@ -200,7 +200,7 @@ def _against_constant(codec: Codec, operator: Operator, literal: Literal) -> Tru
     bound = math.floor(exact) if operator in (Operator.AT_MOST, Operator.MORE) else math.ceil(exact)
     truth = _truth(*_range_against(ends.low, ends.high, operator, min(max(bound, -BEYOND), BEYOND)))
     # Missing codes compare as false; so does `other`, which has no rank.
-    return np.pad(truth, (0, codec.size - len(ends)))
+    return _padded(truth, codec.size)
 
 
 def _combined(
@@ -222,24 +222,28 @@ def _combined(
 
 def _places(codec: Codec, literals: Sequence[Literal]) -> list[tuple[int, int]]:
     """The code that holds each constant, and how many values that code holds."""
-    column, found = codec.column, []
-    labels = {} if isinstance(codec.bins, Edges) else _label_places(codec)
+    known, found = codec.literals, []
     for literal in literals:
-        here = spot(column, literal)
-        if here is None:
-            found.append((_FOREIGN, 0))
-        elif isinstance(codec.bins, Edges):
-            assert isinstance(here, Fraction)
-            assert isinstance(column, Lattice)
-            edges, index = codec.bins.edges, here / unit_of(column)
-            if index.denominator == 1 and edges[0] <= index < edges[-1]:
-                place = bisect_right(edges, int(index)) - 1
-                found.append((place, edges[place + 1] - edges[place]))
-            else:
-                found.append((_NOWHERE, 0))
-        else:
-            found.append((labels.get(here, _NOWHERE), 1))
+        key = type(literal.value), literal.value  # true is not 1
+        if key not in known:
+            known[key] = _place(codec, literal)
+        found.append(known[key])
     return found
+
+
+def _place(codec: Codec, literal: Literal) -> tuple[int, int]:
+    column, here = codec.column, spot(codec.column, literal)
+    if here is None:
+        return _FOREIGN, 0
+    if not isinstance(codec.bins, Edges):
+        return _label_places(codec).get(here, _NOWHERE), 1
+    assert isinstance(here, Fraction)
+    assert isinstance(column, Lattice)
+    edges, index = codec.bins.edges, here / unit_of(column)
+    if index.denominator != 1 or not edges[0] <= index < edges[-1]:
+        return _NOWHERE, 0
+    place = bisect_right(edges, int(index)) - 1
+    return place, edges[place + 1] - edges[place]
 
 
 def _summed(
@@ -264,11 +268,18 @@ def _summed(
     for (_, name), factor, pairs in zip(terms, factors, ends, strict=True):
         assert pairs is not None
         first, last = (pairs.low, pairs.high) if factor > 0 else (pairs.high, pairs.low)
-        beyond = (0, codecs[name.column].size - len(pairs))
-        low = low + axes.lay([name.column], np.pad(factor * first.astype(kind), beyond))
-        high = high + axes.lay([name.column], np.pad(factor * last.astype(kind), beyond))
+        size = codecs[name.column].size
+        low = low + axes.lay([name.column], _padded(factor * first.astype(kind), size))
+        high = high + axes.lay([name.column], _padded(factor * last.astype(kind), size))
     sure, possible = _range_against(low, high, operator, bound)
     return _truth(everywhere & sure, everywhere & possible)
+
+
+def _padded(table: NDArray[Any], size: int) -> NDArray[Any]:
+    """A table over values, with 0 for the codes behind them; of Python's own numbers where they are those, which have no largest."""
+    padded = np.zeros(size, table.dtype)
+    padded[: len(table)] = table
+    return padded
 
 
 def _reach(ends: _Ends) -> int:
@@ -311,9 +322,9 @@ def _between(left: str, operator: Operator, right: str, codecs: Mapping[str, Cod
     kind = np.int64 if max(scales[0] * _reach(one), scales[1] * _reach(two)) < 2**62 else object
     sides = []
     for name, ends, scale in ((left, one, scales[0]), (right, two, scales[1])):
-        beyond = (0, codecs[name].size - len(ends))
-        known = np.arange(codecs[name].size) < len(ends)
-        ranges = (np.pad(scale * end.astype(kind), beyond) for end in (ends.low, ends.high))
+        size = codecs[name].size
+        known = np.arange(size) < len(ends)
+        ranges = (_padded(scale * end.astype(kind), size) for end in (ends.low, ends.high))
         sides.append([axes.lay([name], table) for table in (known, *ranges)])
     (known1, *range1), (known2, *range2) = sides
     sure, possible = _compare_ranges(range1, operator, range2)
