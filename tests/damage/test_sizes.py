@@ -65,6 +65,12 @@ def test_hours_of_ten_thousand_years_are_counted_before_they_are_made() -> None:
     assert process_time() - began < 1
 
 
+def test_a_calendar_that_begins_before_the_first_year_is_refused_in_one_line() -> None:
+    column = "{type: datetime, zone: Europe/Berlin, min: '0001-01-02', max: '0003-01-01', bins: year}"
+    with pytest.raises(SchemaError, match=r"`bins: year` begins beyond the calendar"):
+        parse_schema(f"columns: {{a: {column}}}")
+
+
 def test_bins_of_all_columns_are_bounded_together() -> None:
     page = "columns:\n" + "".join(f"  c{i}: {{type: integer, min: 0, max: 999999, bins: 100000}}\n" for i in range(20))
     with pytest.raises(SchemaError, match=r':7: column "c5": with it the columns have more than 500,000 bins'):

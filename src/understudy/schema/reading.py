@@ -332,6 +332,8 @@ def _read_bins(column: Lattice, node: Node, section: Section) -> tuple[int, ...]
             return calendar_bins(column, node.text)
         except SchemaError as error:
             raise section.source.error(node.line, str(error)) from None
+        except (ValueError, OverflowError):
+            raise section.error("bins", f"`bins: {node.text}` begins beyond the calendar. Narrow the bounds") from None
     if node.items is None:
         pieces = section.whole("bins")
         if pieces is None or not 1 <= pieces <= min(high - low + 1, MAX_COLUMN_BINS):
