@@ -200,9 +200,8 @@ class Codec:
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
-        """The edges of the bins as an array, made once: rules are asked of rows again and again."""
-        assert isinstance(self.bins, Edges)
-        return np.array(self.bins.edges, np.int64)
+        """The edges of the bins as an array, made once: rules are asked of rows again and again. Labels have none."""
+        return np.array(self.bins.edges if isinstance(self.bins, Edges) else (), np.int64)
 
     @cached_property
     def literals(self) -> dict[tuple[type, object], tuple[int, int]]:
