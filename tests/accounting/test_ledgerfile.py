@@ -19,15 +19,14 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.errors import BudgetExceeded, LedgerError
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).resolve().parents[1]
 UNIT = Fraction(1, 10**9)
 
 
 def program(name, *arguments):
-    """Run one of the programs beside this file in a clean interpreter and read what it found."""
-    done = subprocess.run(
-        [sys.executable, HERE / name, *map(str, arguments)], capture_output=True, text=True, check=True, timeout=300
-    )
+    """Run one of the programs of `kit.accounting` in a clean interpreter and read what it found."""
+    words = [sys.executable, "-m", f"kit.accounting.{name}", *map(str, arguments)]
+    done = subprocess.run(words, cwd=TESTS, capture_output=True, text=True, check=True, timeout=300)
     return json.loads(done.stdout)
 
 
@@ -38,7 +37,7 @@ def test_sixty_four_processes_spend_ten_thousand_units_and_not_one_more(scratch,
     (scratch / "elsewhere").mkdir()
     alias = scratch / "elsewhere" / "link.ledger"
     alias.symlink_to(path)
-    found = program("crowd.py", f"{path}:{alias}", 64, most)
+    found = program("crowd", f"{path}:{alias}", 64, most)
     assert found["codes"] == [0] * 64
     with Ledger.open(path) as ledger:
         logged = sum(entry.epsilon for entry in ledger.entries())
@@ -49,11 +48,11 @@ def test_sixty_four_processes_spend_ten_thousand_units_and_not_one_more(scratch,
 def test_the_crowd_catches_a_ledger_that_looks_first_and_pays_later(scratch):
     path = scratch / "crowd.ledger"
     Ledger.create(path, dataset="crowd").close()
-    assert sum(program("crowd.py", path, 16, 3, 1000)["given"]) > 1000
+    assert sum(program("crowd", path, 16, 3, 1000)["given"]) > 1000
 
 
 def test_two_hundred_kills_leave_no_unpaid_answer(scratch):
-    found = program("killed.py", scratch, 200, "honest", "SIGKILL")
+    found = program("killed", scratch, 200, "honest", "SIGKILL")
     assert found["answers"] > 100  # most children answered before they were killed, however slow the disk
     assert found["unpaid"] == found["changed"] == found["lost"] == found["forgotten"] == 0
     assert found["copies"] > 300  # of 400; the others were taken in the middle of an entry, and refused
@@ -63,17 +62,17 @@ def test_two_hundred_kills_leave_no_unpaid_answer(scratch):
 
 @pytest.mark.slow
 def test_a_thousand_kills_leave_no_unpaid_answer(scratch):
-    found = program("killed.py", scratch, 1000, "honest", "SIGKILL")
+    found = program("killed", scratch, 1000, "honest", "SIGKILL")
     assert found["unpaid"] == found["changed"] == found["lost"] == found["forgotten"] == 0
     assert found["answers"] > 500
 
 
 def test_the_kill_loop_catches_a_charge_that_comes_after_the_answer(scratch):
-    assert program("killed.py", scratch, 60, "mutant", "SIGKILL")["unpaid"] > 0
+    assert program("killed", scratch, 60, "mutant", "SIGKILL")["unpaid"] > 0
 
 
 def test_interrupts_leave_no_unpaid_answer(scratch):
-    found = program("killed.py", scratch, 40, "honest", "SIGINT")
+    found = program("killed", scratch, 40, "honest", "SIGINT")
     assert found["answers"] > 20
     assert found["unpaid"] == found["changed"] == found["lost"] == 0
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.schema.formats.examples import NIST, SDV
-
+from kit.schema.formats import NIST, SDV
 from understudy.schema import load_schema
 
 from .conftest import Shell

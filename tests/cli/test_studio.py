@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.studio.conftest import enter, opened, people
-from tests.studio.other_user import ROOT, SPY, run_as_other_user
 
+from kit.studio.other_user import ROOT, SPY, run_as_other_user
 from understudy.accounting.ledger import Ledger
 
 from .conftest import Shell

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from kit.curator.contexts import no_noise, room_of
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, besides
 from understudy.models import ProductModel
@@ -19,8 +20,6 @@ from understudy.releases.frames import to_frame
 from understudy.schema import Broken, Determines, parse_schema
 from understudy.schema.calendar import weekday_counts
 from understudy.tables import Table, open_table
-
-from .rooms import no_noise, room_of
 
 
 def room_for(rows, schema, *, draw=None):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from curator.rooms import neighbouring, no_noise, room_of
-from privacy.world import Remembered
+from kit.curator.contexts import neighbouring, no_noise, room_of
+from kit.privacy.world import Remembered
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.bounds import FALSE_ALARM, MAGNITUDES, bounds

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from curator.rooms import room_of
+from kit.curator.contexts import room_of
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Window
 from understudy.errors import BudgetExceeded, Refused

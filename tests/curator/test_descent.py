@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from curator.rooms import allowance, neighbouring, no_noise, room_of
+from kit.curator.contexts import allowance, neighbouring, no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from curator.rooms import no_noise, room_of
+from kit.curator.contexts import no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.curator import Custody
 from understudy.curator.discovery import LOST, _bounded, close, shares

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from curator.listed import Listed
-from curator.rooms import neighbouring, no_noise, room_of
+from kit.curator.contexts import neighbouring, no_noise, room_of
+from kit.curator.listed import Listed
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from curator.listed import Listed
+from kit.curator.listed import Listed
 from understudy.curator.planted import Encoded, Joined
 from understudy.schema import Boolean, Categorical, Schema
 

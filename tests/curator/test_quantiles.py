@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from curator.rooms import room_of
+from kit.curator.contexts import room_of
 from understudy.accounting.cost import Currency
 from understudy.curator.quantiles import quantiles
 from understudy.errors import Refused

@@ -10,7 +10,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from curator.rooms import neighbouring, room_of
+from kit.curator.contexts import neighbouring, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.query import cell_distances, choose_cell

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from curator.rooms import room_of
+from kit.curator.contexts import room_of
 from understudy.accounting.cost import Currency
 from understudy.errors import Refused
 from understudy.schema import Boolean, Schema

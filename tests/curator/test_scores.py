@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from curator.rooms import room_of
+from kit.curator.contexts import room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.choice import choose

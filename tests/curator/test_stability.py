@@ -9,8 +9,8 @@ from math import exp
 import numpy as np
 import pytest
 
-from curator.rooms import no_noise, room_of
-from privacy.runs import deaf
+from kit.curator.contexts import no_noise, room_of
+from kit.privacy.runs import deaf
 from understudy.accounting.cost import Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from curator.rooms import neighbouring, no_noise, room_of
+from kit.curator.contexts import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.sums import mean, total

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from curator.rooms import neighbouring, no_noise, room_of
+from kit.curator.contexts import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.vote import beside, elect, types

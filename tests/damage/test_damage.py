@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.damage import bombs, damage
 
+from kit.damage import bombs, damage
 from understudy.tables import open_table
 
-ROOT = Path(__file__).resolve().parents[2]
+TESTS = Path(__file__).resolve().parents[1]
 NUMBERS = {"csv": 10_000, "parquet": 2_000, "schema": 5_000, "release": 2_500}
 PEAK = 1 << 20
 """Kilobytes that a worker may have in memory."""
@@ -26,8 +26,8 @@ PATIENCE = 3_000
 
 
 def run(*words: str) -> list[dict[str, Any]]:
-    words = (sys.executable, "-m", "tests.damage.worker", *words)
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    words = (sys.executable, "-m", "kit.damage.worker", *words)
+    done = subprocess.run(words, cwd=TESTS, capture_output=True, text=True, timeout=PATIENCE, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     at = lines[-1] if lines else "the first case"
     assert done.returncode == 0, f"the worker ended ({done.returncode}) after {at}: {done.stderr[-500:]}"

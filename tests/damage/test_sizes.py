@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.damage import sizes
-from tests.damage.large import MEGABYTES, SECONDS
-from tests.releases import builders
 
+from kit.damage import sizes
+from kit.damage.large import MEGABYTES, SECONDS
+from kit.releases import builders
 from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger
 from understudy.errors import LedgerTampered, Refused, SchemaError
@@ -26,14 +26,14 @@ from understudy.models.residuals import Residuals
 from understudy.releases import Guarantee, Release
 from understudy.schema import Boolean, Schema, parse_schema
 
-ROOT = Path(__file__).resolve().parents[2]
+TESTS = Path(__file__).resolve().parents[1]
 FAST = {"schema": 30, "release": 20, "ledger": 9}
 SLOW = {"schema": 1500, "release": 400, "ledger": 90}
 
 
 def check(kind: str, first: int, last: int) -> None:
-    words = (sys.executable, "-m", "tests.damage.large", kind, str(first), str(last))
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=3000, check=False)
+    words = (sys.executable, "-m", "kit.damage.large", kind, str(first), str(last))
+    done = subprocess.run(words, cwd=TESTS, capture_output=True, text=True, timeout=3000, check=False)
     cases: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, f"ended ({done.returncode}) in case {first + len(cases)}: {done.stderr[-500:]}"
     assert len(cases) == last - first

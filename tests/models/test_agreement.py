@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kit.models.build import schema_of
 from understudy.models.agreement import agree, shared_sets
 from understudy.models.pooling import Pooled
 from understudy.schema import parse_predicate
-
-from .build import schema_of
 
 SCHEMA = schema_of(2, 3, 4)
 

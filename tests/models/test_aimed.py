@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kit.models.build import schema_of
 from understudy.errors import ReleaseError
 from understudy.models import AimedModel, Conditional, Model, TreeModel, from_parts
 from understudy.models.meeting import FEW, MANY
 from understudy.schema import parse_predicate
-
-from .build import schema_of
 
 SCHEMA = schema_of(3, 4, 2)
 AIM = np.array([[0.15, 0.05, 0.05, 0.05], [0.05, 0.2, 0.05, 0.05], [0.05, 0.05, 0.05, 0.2]])

@@ -6,12 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from kit.models.build import listed, measured, schema_of
 from understudy.accounting import Law
 from understudy.measurements import Centring
 from understudy.models import AimedModel, TreeModel
 from understudy.models.aiming import aimed
-
-from .build import listed, measured, schema_of
 
 SCHEMA = schema_of(2, 2, 2)
 SINGLES = {("a",): np.array([600.0, 400.0]), ("b",): np.array([500.0, 500.0]), ("c",): np.array([500.0, 500.0])}

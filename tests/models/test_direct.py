@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.models.build import listed, measured, schema_of
 from tests.models.test_residuals import query
 
+from kit.models.build import listed, measured, schema_of
 from understudy.accounting.law import Law
 from understudy.measurements import Clique, Identity
 from understudy.models.direct import branches, direct_marginals, direct_potentials

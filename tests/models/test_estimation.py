@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.models.build import listed, measured, schema_of
 
+from kit.models.build import listed, measured, schema_of
 from understudy.accounting.law import Law
 from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Identity, Measurement, Partition

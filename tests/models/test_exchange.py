@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.models.build import schema_of
 from understudy.models import TreeModel, exchange
 from understudy.models.exchange import exchanged
-
-from .build import schema_of
 
 RNG = np.random.default_rng
 

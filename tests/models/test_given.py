@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.models.build import schema_of
 from understudy.models.given import Groups, check_given, deal, group
-
-from .build import schema_of
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=30))

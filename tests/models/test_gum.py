@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.models.build import schema_of, surprising
 from understudy.models import gum
 from understudy.models.gum import Pace, _pick, grow
 from understudy.models.possible import impossible_masks, impossible_rows
 from understudy.schema import Categorical, Schema, parse_predicate
-
-from .build import schema_of, surprising
 
 
 def counted(schema, table, clique):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kit.models.build import schema_of
 from understudy import models
 from understudy.models import ProductModel, default_rows
-
-from .build import schema_of
 
 
 @pytest.mark.parametrize(("total", "rows"), [(0.0, 0), (0.4, 0), (0.6, 1), (1234.4, 1234)])

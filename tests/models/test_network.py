@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.build import listed, measured, schema_of, surprising
+from kit.models.build import listed, measured, schema_of, surprising
 from understudy.errors import Refused, ReleaseError
 from understudy.models import Conditional, network
 from understudy.models.network import NetworkModel, Node

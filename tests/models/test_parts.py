@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from kit.models.build import schema_of
 from understudy.errors import ReleaseError
 from understudy.models import (
     MODELS,
@@ -20,8 +21,6 @@ from understudy.models import (
     from_parts,
 )
 from understudy.models.network import Node
-
-from .build import schema_of
 
 SCHEMA = schema_of(2, 3)
 CELLS = np.array([[0, 2], [1, 1]])

@@ -7,12 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from kit.models.build import listed, measured, schema_of, shown
 from understudy.accounting.law import Law
 from understudy.measurements import Centring, Identity, Partition
 from understudy.models.pooling import likely_total, pool_cells, pool_column, pool_marginal, pool_total
 from understudy.models.variance import noise_variance
-
-from .build import listed, measured, schema_of, shown
 
 RNG = np.random.default_rng(11)
 SCHEMA = schema_of(3, 4)

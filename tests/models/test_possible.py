@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.models.build import listed, measured, schema_of
 from understudy.errors import Refused
 from understudy.models import DenseModel, ProductModel, SparseModel
 from understudy.models.pooling import pool_total
 from understudy.models.possible import forbidden_rows, impossible_masks, impossible_rows, keep_possible
 from understudy.models.uniform import uniform_shares
 from understudy.schema import parse_predicate, parse_schema
-
-from .build import listed, measured, schema_of
 
 
 def schema_with(*rules: str, sizes=(3, 4, 2)):

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.models.build import measured, schema_of
 
+from kit.models.build import measured, schema_of
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.measurements import Distance, Gap, Measurements

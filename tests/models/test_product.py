@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.models.build import listed, measured, schema_of, surprising
 from understudy.errors import Refused, SchemaError
 from understudy.models import Conditional, Model, ProductModel
 from understudy.schema import parse_predicate
-
-from .build import listed, measured, schema_of, surprising
 
 SCHEMA = schema_of(2, 3)
 MODEL = ProductModel(SCHEMA, 60.0, {"a": np.array([0.25, 0.75]), "b": np.array([0.5, 0.5, 0.0])})

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.models.build import listed, measured, schema_of
 
+from kit.models.build import listed, measured, schema_of
 from understudy.accounting.law import Law
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Partition
 from understudy.models.pooling import pool_total

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from kit.models.build import surprising
 from understudy.models.rounding import round_counts, round_groups, shuffled_codes
-
-from .build import surprising
 
 WEIGHTS = st.floats(0, 1e6, allow_subnormal=False) | st.sampled_from([0.0, 1.0, 0.5, 1 / 3])
 TABLES = hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, max_side=6), elements=WEIGHTS)

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kit.models.build import schema_of
 from understudy.errors import ReleaseError
 from understudy.models import Conditional, Model, RowsModel, from_parts
 from understudy.schema import parse_predicate
-
-from .build import schema_of
 
 SCHEMA = schema_of(2, 3)
 TABLE = {"a": np.array([0, 0, 1, 1], np.uint8), "b": np.array([0, 2, 2, 2], np.uint8)}

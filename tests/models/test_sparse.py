@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.models.build import schema_of
 from understudy.models import Conditional, DenseModel, SparseModel
-
-from .build import schema_of
 
 SCHEMA = schema_of(2, 3, 2)
 CLIQUE = ("a", "b", "c")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.models.build import listed, measured, schema_of
 
+from kit.models.build import listed, measured, schema_of
 from understudy.measurements import Centring, Identity, Partition
 from understudy.models.terms import NEAR, Term, singles, terms_of
 from understudy.models.variance import cell_variance

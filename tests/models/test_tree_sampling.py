@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.models.build import surprising
 from understudy.models import tree_sampling
 from understudy.models.beliefs import Beliefs
 from understudy.models.junction_tree import JunctionTree
@@ -19,8 +20,6 @@ from understudy.models.tree_sampling import (
     drawing_order,
     sample_tree,
 )
-
-from .build import surprising
 
 RNG = np.random.default_rng
 BYTE = np.dtype(np.uint8)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kit.models.build import schema_of
 from understudy.models.uniform import fill, uniform_shares
-
-from .build import schema_of
 
 
 def test_filled_rows_come_in_the_schemas_order_and_types():

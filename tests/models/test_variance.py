@@ -8,10 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from kit.models.build import measured
 from understudy.accounting.law import Law
 from understudy.models.variance import cell_variance, least_size, noise_size, noise_variance
-
-from .build import measured
 
 
 def by_summing(law: Law, scale: float, power: int = 2) -> float:

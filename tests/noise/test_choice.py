@@ -10,13 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from kit.noise.oracle import ALPHA, goodness, rational
+from kit.noise.scripted import Scripted
 from understudy.errors import Refused
 from understudy.noise import exponential, noisy_max
 from understudy.noise.choice import DEEPEST, _exponent, _kept, _levels, _locate, exact_sum
 from understudy.noise.enclosure import exp_neg
-
-from .oracle import ALPHA, goodness, rational
-from .scripted import Scripted
 
 CASES = {
     "close": ([0, -1, -2, -1], {"epsilon": Fraction(1), "sensitivity": Fraction(1)}),

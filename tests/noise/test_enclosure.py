@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.noise.oracle import rational
 from understudy.noise.enclosure import exp_neg, inverse_root_two_pi, normal_tail, pi
-
-from .oracle import rational
 
 positive = st.builds(Fraction, st.integers(0, 10**9), st.integers(1, 10**9)) | st.builds(
     Fraction, st.integers(0, 2000), st.integers(1, 7)

@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from kit.noise.oracle import ALPHA, fit, probabilities, rational
 from understudy.accounting.law import Law
 from understudy.errors import Refused
 from understudy.noise import Backend, add_noise, discrete_gaussian, discrete_laplace, draw, rounded_gaussian
 from understudy.noise.source import OS, Uniform
 from understudy.noise.table import TABLE_LIMIT, refine
 from understudy.noise.tails import tails
-
-from .oracle import ALPHA, fit, probabilities, rational
 
 SAMPLERS = {
     Law.DISCRETE_LAPLACE: discrete_laplace,

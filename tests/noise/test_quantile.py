@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.noise.oracle import ALPHA, goodness, rational
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.noise import median, quantile, quantile_sensitivity
 from understudy.noise.quantile import score_runs
-
-from .oracle import ALPHA, goodness, rational
 
 LO, HI = 0, 3
 ALPHAS = [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10), Fraction(0), Fraction(1)]

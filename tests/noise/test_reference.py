@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from kit.noise.oracle import ALPHA
 from understudy.accounting.law import Law
 from understudy.noise import Backend, draw
-
-from .oracle import ALPHA
 
 BOTH = [Law.DISCRETE_LAPLACE, Law.DISCRETE_GAUSSIAN]
 

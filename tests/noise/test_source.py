@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 import understudy.noise
+from kit.noise.oracle import ALPHA, goodness
+from kit.noise.scripted import Scripted
 from understudy.accounting.law import Law
 from understudy.noise import OS, draw
 from understudy.noise.source import Uniform, below
-
-from .oracle import ALPHA, goodness
-from .scripted import Scripted
 
 ROOM = sorted(Path(understudy.noise.__file__).parent.glob("*.py"))
 

@@ -6,14 +6,14 @@ import mpmath
 import numpy as np
 import pytest
 
+from kit.noise.oracle import ALPHA, PRECISION, cdf_word, fit, probabilities, repeats, tail_list
+from kit.noise.scripted import Scripted, one_draw
 from understudy.accounting.law import Law
 from understudy.noise.normal import BITS, ERROR
 from understudy.noise.source import OS
 from understudy.noise.table import TOP, build, table
 from understudy.noise.tails import Words, tails
 
-from .oracle import ALPHA, PRECISION, cdf_word, fit, probabilities, repeats, tail_list
-from .scripted import Scripted, one_draw
 from .test_tails import SCALES
 
 SOFT = 2 * ERROR << 64 - BITS

@@ -5,11 +5,10 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from kit.noise.oracle import PRECISION, tail_list
 from understudy.accounting.law import Law
 from understudy.noise.normal import BITS, ERROR
 from understudy.noise.tails import tails
-
-from .oracle import PRECISION, tail_list
 
 SCALES = [
     *(Fraction(n, d) for n, d in ((1, 100), (1, 20), (1, 7), (1, 3), (1, 2), (2, 3), (9, 10), (1, 1), (8, 7), (3, 2))),

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privacy.audit import ALPHA, audited, delta_of, likelihood_ratio, seen
-from privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PERFORMANCES, PURE, REPLACE, performed
-from privacy.checks import (
+from kit.privacy.audit import ALPHA, audited, delta_of, likelihood_ratio, seen
+from kit.privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PERFORMANCES, PURE, REPLACE, performed
+from kit.privacy.checks import (
     AMOUNT,
     BOTH,
     NEITHER,
@@ -29,7 +29,7 @@ from privacy.checks import (
     chosen,
     cut,
 )
-from privacy.world import hear
+from kit.privacy.world import hear
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter

@@ -19,7 +19,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from privacy.canary import Cage, scan
+from kit.privacy.canary import Cage, scan
 from understudy.cli.root import run as command
 from understudy.errors import UnderstudyError
 from understudy.releases import Release

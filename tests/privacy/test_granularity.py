@@ -11,9 +11,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from curator.rooms import room_of
-from privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
-from privacy.world import Remembered
+from kit.curator.contexts import room_of
+from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
+from kit.privacy.world import Remembered
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody

@@ -18,9 +18,9 @@ import understudy.curator.descent as descent
 import understudy.curator.discovery as discovery
 import understudy.curator.stability as stability
 import understudy.curator.vote as vote
-from curator.rooms import no_noise, room_of
-from privacy.learned import Few, Learning, Row, canonical, check, hanging
-from privacy.world import Pooled
+from kit.curator.contexts import no_noise, room_of
+from kit.privacy.learned import Few, Learning, Row, canonical, check, hanging
+from kit.privacy.world import Pooled
 from understudy.accounting.cost import Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours

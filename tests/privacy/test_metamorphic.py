@@ -21,10 +21,10 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from curator.rooms import Practice, no_noise, room_of
-from privacy.broken import BROKEN, IN_DUCKDB, Broken
-from privacy.odd import PAIRS, Pair, cell
-from privacy.runs import (
+from kit.curator.contexts import Practice, no_noise, room_of
+from kit.privacy.broken import BROKEN, IN_DUCKDB, Broken
+from kit.privacy.odd import PAIRS, Pair, cell
+from kit.privacy.runs import (
     NAMES,
     OTHER,
     PLAIN,

@@ -15,9 +15,9 @@ import understudy.curator.stability
 import understudy.curator.sums
 import understudy.releases.file
 import understudy.releases.release
-from privacy import checks
-from privacy.cases import COLOURS, GDP, PEOPLE, REPLACE, Case, worst_pair
-from privacy.world import Remembered
+from kit.privacy import checks
+from kit.privacy.cases import COLOURS, GDP, PEOPLE, REPLACE, Case, worst_pair
+from kit.privacy.world import Remembered
 from understudy.accounting.cost import Cost, Sensitivity
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import Run

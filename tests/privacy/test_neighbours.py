@@ -18,8 +18,8 @@ import pytest
 import understudy.curator.marginals as marginals
 import understudy.curator.stability as stability
 import understudy.workflow.run as workflow
-from privacy.harness import SCHEMAS, Comparison, Setting, Trial
-from privacy.neighbours import (
+from kit.privacy.harness import SCHEMAS, Comparison, Setting, Trial
+from kit.privacy.neighbours import (
     ANYWHERE,
     CHANGES,
     CROWDS,
@@ -36,10 +36,10 @@ from privacy.neighbours import (
     person,
     stored,
 )
-from privacy.odd import PAIRS, Pair
-from privacy.replay import ROUNDING, Question, keep_questions
-from privacy.runs import SCHEMA as FILE_SCHEMA
-from privacy.runs import chance, written
+from kit.privacy.odd import PAIRS, Pair
+from kit.privacy.replay import ROUNDING, Question, keep_questions
+from kit.privacy.runs import SCHEMA as FILE_SCHEMA
+from kit.privacy.runs import chance, written
 from privacy.test_paths import selection_is_thought_half_as_sensitive
 from understudy.accounting.cost import Currency, Sensitivity
 from understudy.accounting.neighbours import Neighbours

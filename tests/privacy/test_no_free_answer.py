@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-from curator.listed import Listed
-from privacy.cases import COLOURS, PEOPLE
-from privacy.faults import Fault, calls, fault_at
-from privacy.runs import SCHEMA
+from kit.curator.listed import Listed
+from kit.privacy.cases import COLOURS, PEOPLE
+from kit.privacy.faults import Fault, calls, fault_at
+from kit.privacy.runs import SCHEMA
 from understudy.accounting.budget import Budget
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger

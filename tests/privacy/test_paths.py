@@ -14,7 +14,7 @@ import pytest
 
 import understudy.curator.choice
 import understudy.curator.query
-from privacy.paths import BY_PERSON, SCHEMA, check_path, walk
+from kit.privacy.paths import BY_PERSON, SCHEMA, check_path, walk
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Room, Till

@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 import pytest
 
-from privacy.audit import ALPHA, alike, goodness, recomputed
+from kit.privacy.audit import ALPHA, alike, goodness, recomputed
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from privacy.runs import OTHER, PLAIN, csv
+from kit.privacy.runs import OTHER, PLAIN, csv
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 

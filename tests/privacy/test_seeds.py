@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curator.rooms import room_of
-from privacy.cases import COLOURS, PEOPLE
-from privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
+from kit.curator.contexts import room_of
+from kit.privacy.cases import COLOURS, PEOPLE
+from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
 from understudy.accounting.law import Law
 from understudy.curator.marginals import measure
 from understudy.noise import draw

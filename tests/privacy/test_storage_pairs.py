@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from privacy.harness import Setting, Trial
-from privacy.neighbours import INFERRED, STORAGE_PAIRS, StoragePair
+from kit.privacy.harness import Setting, Trial
+from kit.privacy.neighbours import INFERRED, STORAGE_PAIRS, StoragePair
 
 DATED_COLUMNS = {"born", "seen"}
 """Columns that the complete schema leaves out, and the dated one has."""

@@ -18,9 +18,9 @@ import pytest
 import understudy
 import understudy.curator
 import understudy.noise
-from curator.listed import Listed
-from curator.rooms import room_of
-from privacy.cases import COLOURS, PEOPLE
+from kit.curator.contexts import room_of
+from kit.curator.listed import Listed
+from kit.privacy.cases import COLOURS, PEOPLE
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window
 from understudy.errors import Refused

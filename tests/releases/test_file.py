@@ -14,15 +14,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
+from kit.releases import hostile
+from kit.releases.builders import EVERY_TYPE, SMALL, codes_of, release
 from understudy.accounting import Cost, Currency, Law
 from understudy.errors import ReleaseError, UnderstudyError
 from understudy.measurements import Distance, measurement
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Kind, Release, from_bytes, load, save, to_bytes
 from understudy.releases.file import RATIO_LIMIT
-
-from . import hostile
-from .builders import EVERY_TYPE, SMALL, codes_of, release
 
 VARIANTS = [(schema, model) for schema in (SMALL, EVERY_TYPE) for model in ("product", "dense", "sparse")]
 WATCH = hostile.Watch()

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pytest
 
 import understudy.releases as room
+from kit.releases import hostile
+from kit.releases.builders import EVERY_TYPE, SMALL, codes_of, guarantee, measured, model_of, release
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.errors import Refused, ReleaseError
@@ -21,9 +23,6 @@ from understudy.models import ProductModel
 from understudy.releases import Guarantee, Kind, Release, to_bytes
 from understudy.releases.release import environment
 from understudy.schema import Categorical, Integer, Schema
-
-from . import hostile
-from .builders import EVERY_TYPE, SMALL, codes_of, guarantee, measured, model_of, release
 
 
 def test_the_table_of_contents():

@@ -7,11 +7,10 @@ from fractions import Fraction
 
 import pytest
 
+from kit.releases.builders import statement
 from understudy.accounting.cost import Cost, Currency
 from understudy.errors import ReleaseError
 from understudy.releases import Statement, Step
-
-from .builders import statement
 
 
 def test_steps_add_up():

@@ -10,14 +10,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from kit.releases.builders import SMALL, measured, release
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models.variance import noise_variance
 from understudy.releases.tables import tidy_tables
 from understudy.schema import Categorical, Schema, parse_predicate
-
-from .builders import SMALL, measured, release
 
 FREE = Cost(Currency.PURE, Fraction(1, 100))
 

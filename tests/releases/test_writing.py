@@ -19,13 +19,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from kit.releases.builders import EVERY_TYPE, SMALL, codes_of, release
 from understudy.errors import Refused
 from understudy.releases import release as module
 from understudy.releases import write_rows
 from understudy.releases.frames import cells
 from understudy.schema import Boolean, Categorical, Date, Datetime, Integer, Real, Schema, Time
-
-from .builders import EVERY_TYPE, SMALL, codes_of, release
 
 OPENERS = ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]
 BODIES = [

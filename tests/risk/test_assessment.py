@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from tests.utility.people import SCHEMA, made, table
 
+from kit.people import SCHEMA, made, table
 from understudy.findings import INTERNAL
 from understudy.risk import assess
 from understudy.risk.assessment import roles

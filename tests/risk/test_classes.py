@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.utility.people import SCHEMA, made, table
 
+from kit.people import SCHEMA, made, table
 from understudy.findings import Unavailable
 from understudy.risk.classes import classes, k_anonymity, l_diversity, uniqueness
 from understudy.schema import Categorical, Integer, Schema

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.utility.people import made, table
 
+from kit.people import made, table
 from understudy.findings import Unavailable
 from understudy.risk.inference import attribute_inference, certain, disclosive
 

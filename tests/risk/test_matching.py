@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import expit
-from tests.utility.people import SCHEMA, made, table
 
+from kit.people import SCHEMA, made, table
 from understudy.findings import Unavailable
 from understudy.risk.matching import Finder, Group, Quasi, aligned_to, averaged, groups, match, radii, reidentification
 from understudy.schema import Identifier, Schema

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import norm
-from tests.utility.people import SCHEMA, made, table
 
+from kit.people import SCHEMA, made, table
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.findings import Unavailable

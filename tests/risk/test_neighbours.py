@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.utility.people import made, table
 
+from kit.people import made, table
 from understudy.risk import neighbours
 from understudy.risk.neighbours import Space, within
 

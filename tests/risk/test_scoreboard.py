@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.utility.people import table
 
+from kit.people import table
 from understudy.findings import Unavailable
 from understudy.risk.scoreboard import Board, named, scoreboard
 from understudy.schema import Categorical, Integer, Schema

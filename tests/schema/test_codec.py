@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.schema.columns import SPELLINGS, closed_columns, lattices
 from understudy.errors import SchemaError
 from understudy.schema import (
     Boolean,
@@ -32,7 +33,6 @@ from understudy.schema import (
 )
 from understudy.schema.codec import EMPTY, EQUAL_BINS, OTHER, SPELLED, UNIT_BINS, VALUE, equal_edges
 
-from .columns import SPELLINGS, closed_columns, lattices
 from .test_cell import HOSTILE, HostileText
 
 anything = st.one_of(

@@ -14,6 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.schema.columns import columns, texts
 from understudy.errors import SchemaError
 from understudy.schema import (
     Boolean,
@@ -36,8 +37,6 @@ from understudy.schema import (
     schema_from_dict,
     schema_to_dict,
 )
-
-from .columns import columns, texts
 
 
 @st.composite

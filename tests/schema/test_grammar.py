@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.schema.columns import texts
 from understudy.errors import SchemaError
 from understudy.schema.grammar import parse_predicate
 from understudy.schema.predicate import And, Comparison, IfThen, In, Literal, Missing, Name, Not, Operator, Or
-
-from .columns import texts
 
 names = st.one_of(st.sampled_from(["age", "first visit", "and", "Missing", 'a"b', "IF", "é", "_x1"]), texts).map(Name)
 literals = st.one_of(st.fractions(), texts, st.just(""), st.booleans()).map(Literal)

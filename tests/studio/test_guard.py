@@ -9,8 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
+from kit.studio.other_user import ROOT, STUDIO_UID, ask_as_other_user
+
 from .conftest import Place, enter, opened, people
-from .other_user import ROOT, STUDIO_UID, ask_as_other_user
 
 Answer = tuple[int, dict[str, str], bytes]
 

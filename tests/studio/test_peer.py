@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from kit.studio.other_user import LEAVE, OTHER_UID, ROOT, STUDIO_UID
 from understudy.studio.peer import Endpoint, find_own_uid, find_peer_uid, is_other_user, spell_endpoint
-
-from .other_user import LEAVE, OTHER_UID, ROOT, STUDIO_UID
 
 CONNECT = """
 line = socket.create_connection(("127.0.0.1", said))

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.synthesizers.chains import ran
 from understudy.accounting import Budget, Currency, Neighbours
 from understudy.schema import Identifier, Integer, Schema, Unit
 from understudy.synthesizers.adaptive import Adaptive
 from understudy.synthesizers.adaptive_few import Table, laplace
 from understudy.workflow.plan import plan
-
-from .chains import ran
 
 LARGEST = 100_000
 

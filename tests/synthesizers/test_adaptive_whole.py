@@ -10,7 +10,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from models.build import schema_of
+from kit.models.build import schema_of
 from synthesizers.test_adaptive import run
 from understudy.accounting import Cost, Currency, Law
 from understudy.accounting.neighbours import Neighbours

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from models.build import listed, measured, schema_of
+from kit.models.build import listed, measured, schema_of
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from models.build import schema_of
+from kit.models.build import schema_of
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused

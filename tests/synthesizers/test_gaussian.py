@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
+from kit.synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused

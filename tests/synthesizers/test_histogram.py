@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.build import listed, measured, schema_of
+from kit.models.build import listed, measured, schema_of
 from understudy.errors import Refused
 from understudy.models import default_rows
 from understudy.models.consistency import clamp_bias

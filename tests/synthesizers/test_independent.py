@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from models.build import listed, measured, schema_of
+from kit.models.build import listed, measured, schema_of
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.synthesizers import Independent, Workload, silent

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
+from kit.synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Partition

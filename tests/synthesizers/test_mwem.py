@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from models.build import listed, measured, schema_of
+from kit.models.build import listed, measured, schema_of
+from kit.synthesizers.noise import ADD_REMOVE, honest
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
@@ -16,8 +17,6 @@ from understudy.measurements import Identity, Measurement, Measurements, Partiti
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import Workload, check, silent
 from understudy.synthesizers.mwem import MWEM, Weights, error_bound
-
-from .noise import ADD_REMOVE, honest
 
 SETTINGS = {
     "default": MWEM(),

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
+from kit.synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models.junction_tree import forecast

@@ -11,9 +11,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from curator.listed import Listed
-from curator.rooms import Practice
-from models.build import schema_of, surprising
+from kit.curator.contexts import Practice
+from kit.curator.listed import Listed
+from kit.models.build import schema_of, surprising
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter

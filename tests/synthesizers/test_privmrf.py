@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from models.build import schema_of
+from kit.models.build import schema_of
 from synthesizers.test_aim import Watched, chained
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused

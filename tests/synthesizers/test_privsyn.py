@@ -7,15 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from models.build import listed, measured, schema_of
+from kit.models.build import listed, measured, schema_of
+from kit.synthesizers.noise import honest
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models import Conditional
 from understudy.synthesizers import Workload, check, privsyn, silent
 from understudy.synthesizers.privsyn import PrivSyn
 from understudy.synthesizers.trial import DELTA, EPSILON
-
-from .noise import honest
 
 SETTINGS = {
     "default": PrivSyn(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.build import schema_of
+from kit.models.build import schema_of
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models import default_rows

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from models.build import schema_of
+from kit.models.build import schema_of
 from understudy.accounting.neighbours import Neighbours
 from understudy.synthesizers import Workload, make, privsyn
 from understudy.synthesizers.base import APART

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from models.build import listed, measured, schema_of, shown
+from kit.models.build import listed, measured, schema_of, shown
 from understudy.errors import Refused
 from understudy.schema import parse_predicate
 from understudy.synthesizers import Stability

@@ -6,8 +6,8 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.damage import bombs
 
+from kit.damage import bombs
 from understudy.errors import TableError
 from understudy.tables import open_table, packed
 

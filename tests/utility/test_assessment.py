@@ -6,8 +6,8 @@ import builtins
 import json
 
 import pytest
-from tests.utility.people import SCHEMA, made, table
 
+from kit.people import SCHEMA, made, table
 from understudy.findings import INTERNAL
 from understudy.utility import assess
 

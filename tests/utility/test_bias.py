@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.utility.people import Counts
 
+from kit.people import Counts
 from understudy.findings import Part, Unavailable
 from understudy.schema import Boolean, Categorical, Schema
 from understudy.utility.bias import bias, count_errors, imbalance, producer_consumer

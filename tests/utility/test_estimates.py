@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binom, f, norm
-from tests.utility.people import made, table
 
+from kit.people import made, table
 from understudy.findings import Unavailable
 from understudy.utility.estimates import Estimate, compare_fits, estimates, fit, frame, overlap, standardised_difference
 

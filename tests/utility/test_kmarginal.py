@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tests.utility.people import SCHEMA, Counts, made, table
 
+from kit.people import SCHEMA, Counts, made, table
 from understudy.schema import Boolean, Schema
 from understudy.utility.kmarginal import deviation, equivalent_share, kmarginal, sampled_l1
 

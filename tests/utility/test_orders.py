@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.utility.people import SCHEMA, Counts, made, table
 
+from kit.people import SCHEMA, Counts, made, table
 from understudy.findings import Unavailable
 from understudy.schema import Boolean, Schema
 from understudy.utility.orders import cliques_of, distances

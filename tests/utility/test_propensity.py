@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import norm
-from tests.utility.people import made, table
 
+from kit.people import made, table
 from understudy.findings import Unavailable
 from understudy.utility.propensity import cart, logistic, logistic_scores, mean_square, propensity
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.utility.people import SCHEMA, made, table
 
+from kit.people import SCHEMA, made, table
 from understudy.findings import Unavailable
 from understudy.utility import marginals
 from understudy.utility.ranges import draw, queries_over, range_queries

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.utility.people import SCHEMA, made, table
 
+from kit.people import SCHEMA, made, table
 from understudy.findings import Unavailable
 from understudy.schema import Integer, Schema, parse_predicate, parse_schema
 from understudy.utility.violations import violations

@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from kit.releases import frames as c
 from understudy.releases import to_frame
 from understudy.releases.frames import arrow, decode_all
 from understudy.schema import Integer, Schema
-
-from . import cases as c
 
 TYPES = [
     *((c.NATURALS, getattr(pa, f"{sign}int{bits}")()) for sign in ("", "u") for bits in (8, 16, 32, 64)),

@@ -10,10 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from kit.releases import frames as c
 from understudy.releases import to_frame
 from understudy.schema import Boolean, Categorical, Integer, Schema
-
-from . import cases as c
 
 CASES = [
     *((c.whole(c.NATURALS), t) for t in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")),

@@ -7,10 +7,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from kit.releases import frames as c
 from understudy.releases import to_frame
 from understudy.schema import Categorical, Integer, Schema
-
-from . import cases as c
 
 TYPES = [
     *(

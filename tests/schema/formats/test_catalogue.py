@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.schema.formats.examples import ALL, CSVW, SDV, SMARTNOISE
 
+from kit.schema.formats import ALL, CSVW, SDV, SMARTNOISE
 from understudy.errors import SchemaError
 from understudy.schema import Schema, load_schema, parse_schema, save_schema
 from understudy.schema.formats import FORMATS, load_format, read_format, save_format, write_format

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.schema.formats.examples import ALL
 
+from kit.schema.formats import ALL
 from understudy.errors import SchemaError
 from understudy.schema.formats import FORMATS, load_format, read_format
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 
 import pytest
-from tests.schema.formats.examples import ALL
 
+from kit.schema.formats import ALL
 from understudy.errors import SchemaError
 from understudy.schema.formats import load_format
 from understudy.schema.formats.jsontree import from_json

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.schema.formats.examples import CSVW, DPSYNTH, FRICTIONLESS, NIST, SDV, SDV_SINGLE, SMARTNOISE
 
+from kit.schema.formats import CSVW, DPSYNTH, FRICTIONLESS, NIST, SDV, SDV_SINGLE, SMARTNOISE
 from understudy.errors import SchemaError
 from understudy.schema import (
     Boolean,

@@ -21,7 +21,7 @@ import polars
 import pyarrow
 from pyarrow import parquet
 
-from privacy.odd import CATEGORIES, DATES, KEYS, MISSING, MOMENTS, NUMBERS, ODD, QUOTED, RAGGED
+from kit.privacy.odd import CATEGORIES, DATES, KEYS, MISSING, MOMENTS, NUMBERS, ODD, QUOTED, RAGGED
 from understudy.accounting.neighbours import Neighbours
 from understudy.tables import open_table
 

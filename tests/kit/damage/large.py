@@ -15,9 +15,8 @@ import tempfile
 from pathlib import Path
 from time import process_time
 
-from tests.damage import damage, sizes
-from tests.damage.worker import peak
-
+from kit.damage import damage, sizes
+from kit.damage.worker import peak
 from understudy.cli.root import run
 from understudy.errors import UnderstudyError
 from understudy.models import ProductModel

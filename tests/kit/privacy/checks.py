@@ -10,12 +10,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from curator.listed import Listed
-from curator.rooms import room_of
-from privacy.audit import ALPHA, alike, audited, delta_of, goodness, likelihood_ratio, recomputed, seen
-from privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PEOPLE, PURE, REPLACE, Case
-from privacy.runs import OTHER, PLAIN, SCHEMA, csv, deaf, parts, rehearsed
-from privacy.world import additive, hear
+from kit.curator.contexts import room_of
+from kit.curator.listed import Listed
+from kit.privacy.audit import ALPHA, alike, audited, delta_of, goodness, likelihood_ratio, recomputed, seen
+from kit.privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PEOPLE, PURE, REPLACE, Case
+from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, deaf, parts, rehearsed
+from kit.privacy.world import additive, hear
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law

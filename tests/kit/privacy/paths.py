@@ -23,10 +23,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from curator.listed import Listed
-from curator.rooms import Practice, allowance, no_noise
-from privacy.audit import ALPHA, goodness, recomputed
-from privacy.world import PLENTY, Pooled, Remembered, Row
+from kit.curator.contexts import Practice, allowance, no_noise
+from kit.curator.listed import Listed
+from kit.privacy.audit import ALPHA, goodness, recomputed
+from kit.privacy.world import PLENTY, Pooled, Remembered, Row
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter

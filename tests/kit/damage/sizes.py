@@ -13,9 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.releases import builders
-from tests.releases.hostile import rezip, unzip
-
+from kit.releases import builders
+from kit.releases.hostile import rezip, unzip
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import COLUMNS, Entry, canonical
 from understudy.accounting.ledger import Ledger

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from privacy.runs import NAMES, OTHER, PLAIN, csv
+from kit.privacy.runs import NAMES, OTHER, PLAIN, csv
 
 
 @dataclass(frozen=True)

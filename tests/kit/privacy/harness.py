@@ -19,8 +19,8 @@ from tempfile import mkdtemp
 
 from pyarrow import parquet
 
-from privacy.replay import ROUNDING, Movement, Question, Strayed, compare_movements, keep_questions
-from privacy.runs import account, chance
+from kit.privacy.replay import ROUNDING, Movement, Question, Strayed, compare_movements, keep_questions
+from kit.privacy.runs import account, chance
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.layout import report_json

@@ -8,8 +8,8 @@ from datetime import date
 
 import numpy as np
 
-from curator.rooms import neighbouring, no_noise
-from privacy.world import Ask, Row, hear
+from kit.curator.contexts import neighbouring, no_noise
+from kit.privacy.world import Ask, Row, hear
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tests.damage import damage
-
 import understudy.tables.source
+from kit.damage import damage
 from understudy.cli.root import run
 from understudy.errors import SchemaError, UnderstudyError
 from understudy.schema import load_schema

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import understudy.tables.table
-from privacy.paths import choice_amount, rates
+from kit.privacy.paths import choice_amount, rates
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.curator import Room, Till

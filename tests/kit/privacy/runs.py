@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from curator.rooms import Practice
+from kit.curator.contexts import Practice
 from understudy.accounting.budget import Budget
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger

@@ -30,10 +30,10 @@ import understudy.curator.marginals
 import understudy.curator.room
 import understudy.curator.stability
 import understudy.curator.vote
-from curator.listed import Listed
-from curator.rooms import Practice, allowance, no_noise
-from privacy.audit import ALPHA, Audit, Floats, audited, lower_bound
-from privacy.world import Pooled
+from kit.curator.contexts import Practice, allowance, no_noise
+from kit.curator.listed import Listed
+from kit.privacy.audit import ALPHA, Audit, Floats, audited, lower_bound
+from kit.privacy.world import Pooled
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.neighbours import Neighbours

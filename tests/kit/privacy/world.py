@@ -16,9 +16,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.listed import Listed
-from curator.rooms import Practice, no_noise
-from privacy.audit import Floats, likelihood_ratio
+from kit.curator.contexts import Practice, no_noise
+from kit.curator.listed import Listed
+from kit.privacy.audit import Floats, likelihood_ratio
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter

@@ -11,7 +11,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from curator.listed import Listed
+from kit.curator.listed import Listed
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter

@@ -191,7 +191,7 @@ def parquet_file(number: int) -> tuple[str, bytes]:
 def schema_file(number: int) -> tuple[str, bytes]:
     """A damaged schema: ours, or another tool's, as YAML or JSON."""
     rng = random.Random(f"schema {number}")
-    from tests.schema.formats.examples import ALL
+    from kit.schema.formats import ALL
 
     text = rng.choice((SCHEMA, *ALL.values())).encode()
     if number % 40 == 5:
