@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import stat
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,21 +24,12 @@ for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(_number, lambda *_: None)
 
 
-PUBLIC, PUBLIC_FOLDER, PRIVATE, PRIVATE_FOLDER = 0o666, 0o777, 0o600, 0o700
-"""What a system that withholds nothing gives to new files and folders, and what only their owner can read."""
-
-
 @pytest.fixture
 def permissive() -> Iterator[None]:
     """A system that withholds nothing from anybody: what is private was made so."""
     before = os.umask(0)
     yield
     os.umask(before)
-
-
-def modes(folder: Path) -> dict[str, int]:
-    """Every file and folder in a folder, with who may do what."""
-    return {str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*")}
 
 
 @pytest.fixture(scope="module")

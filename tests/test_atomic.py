@@ -6,8 +6,8 @@ import os
 import stat
 
 import pytest
-from tests.conftest import PRIVATE, PRIVATE_FOLDER, PUBLIC, modes
 
+from kit.permissions import PRIVATE, PRIVATE_FOLDER, PUBLIC, modes
 from understudy.atomic import whole
 from understudy.errors import ReleaseError
 

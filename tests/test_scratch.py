@@ -7,56 +7,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from understudy.scratch import HIDDEN_PREFIX, PREFIX, Scratch, sweep_orphans
+from kit.scratch import keeper, orphan
+from understudy.scratch import HIDDEN_PREFIX, Scratch, sweep_orphans
 from understudy.tables.engine import Engine
-
-KEEPER = """
-import sys
-from pathlib import Path
-from understudy.scratch import Scratch
-
-scratch = Scratch(Path(sys.argv[1]), prefix=sys.argv[2])
-scratch.make()
-(scratch.rows / "spill").mkdir()
-(scratch.rows / "spill" / "cells").write_text("34,F,no")
-print(scratch.home, flush=True)
-sys.stdin.readline()
-"""
-"""Another process, with rows in a private directory, until it is killed."""
 
 STRANGER = 65534
 """The user id of nobody."""
-
-
-@contextmanager
-def keeper(parent: Path, prefix: str = PREFIX) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    with subprocess.Popen(
-        [sys.executable, "-c", KEEPER, str(parent), prefix],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=parent,  # where a core might be dumped
-    ) as process:
-        assert process.stdout is not None
-        try:
-            yield process, Path(process.stdout.readline().strip())
-        finally:
-            process.kill()
-
-
-def orphan(parent: Path, prefix: str = PREFIX) -> Path:
-    """A directory as kill -9 leaves it."""
-    with keeper(parent, prefix) as (process, home):
-        process.kill()
-        process.wait()
-    assert (home / "rows" / "spill" / "cells").is_file()
-    return home
 
 
 def test_what_a_killed_process_left_is_swept_when_the_next_table_is_opened(

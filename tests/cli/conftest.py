@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from understudy.accounting.ledger import Ledger
+from kit.cli import CANARY, Result, Shell, write_people, write_schema
 from understudy.cli.root import run
-
-CANARY = "canary-7f3a"
-"""Stands in three cells of every table here; no message may show it."""
-
-SCHEMA = """\
-columns:
-  age: {type: integer, min: 18, max: 90}
-  sex: {type: categorical, values: [F, M]}
-  smoker: {type: boolean}
-  note: {type: text}
-"""
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a command ended and what it said."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Shell = Callable[..., Result]
 
 
 @pytest.fixture
@@ -58,32 +26,6 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
         return Result(code, out, err)
 
     return call
-
-
-def write_people(folder: Path) -> Path:
-    """1,500 rows, with cells that should never be seen again."""
-    rng = np.random.default_rng(11)
-    rows = [
-        f"{a},{s},{k},{t}"
-        for a, s, k, t in zip(
-            rng.integers(18, 91, 1_500),
-            rng.choice(["F", "M"], 1_500),
-            rng.choice(["yes", "no"], 1_500),
-            rng.choice(["fine", "tired"], 1_500),
-            strict=True,
-        )
-    ]
-    rows[3], rows[40], rows[700] = f"{CANARY},F,yes,fine", f"33,{CANARY},no,fine", f"44,M,{CANARY},{CANARY}"
-    path = folder / "people.csv"
-    path.write_text("age,sex,smoker,note\n" + "\n".join(rows) + "\n")
-    return path
-
-
-def write_schema(folder: Path) -> Path:
-    """What is public about it."""
-    path = folder / "people.yaml"
-    path.write_text(SCHEMA)
-    return path
 
 
 @pytest.fixture
@@ -110,11 +52,3 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def release(made: Path, shell: Shell, tmp_path: Path) -> Path:
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path / "r.understudy"
-
-
-def spent(path: Path) -> float:
-    """ε on an account; 0 where there is none."""
-    if not path.exists():
-        return 0.0
-    with Ledger.open(path) as account:
-        return float(account.totals().epsilon)

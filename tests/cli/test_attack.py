@@ -8,9 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from kit.cli import Shell
 from understudy.cli.attack import attack
-
-from .conftest import Shell
 
 NAMES = [name for name in attack.commands if name != "reconstruct"]
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kit.cli import Shell, spent
 from understudy.curator import Room
-
-from .conftest import Shell, spent
 
 
 def test_it_reads_as_a_sentence(shell: Shell) -> None:

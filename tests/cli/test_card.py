@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .conftest import Shell, spent
+from kit.cli import Shell, spent
 
 
 def test_the_card_costs_nothing(shell: Shell, release: Path, tmp_path: Path) -> None:

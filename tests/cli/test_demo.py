@@ -6,15 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import PRIVATE, PRIVATE_FOLDER, PUBLIC, modes
 
+from kit.cli import Shell, rows_of
+from kit.permissions import PRIVATE, PRIVATE_FOLDER, PUBLIC, modes
 from understudy.accounting.ledger import Ledger
 from understudy.cli import demo as module
 from understudy.releases import Release
 from understudy.schema import load_schema
-
-from .conftest import Shell
-from .test_synthesize import rows_of
 
 
 def test_the_whole_way(shell: Shell, tmp_path: Path, permissive: None) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kit.cli import CANARY, Shell
 from understudy.schema import Categorical, Integer, load_schema
-
-from .conftest import CANARY, Shell
 
 
 def test_a_draft_leaves_values_and_bounds_open(shell: Shell, people: Path, tmp_path: Path) -> None:

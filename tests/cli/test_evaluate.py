@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from .conftest import CANARY, Shell
+from kit.cli import CANARY, Shell
 
 
 @pytest.fixture

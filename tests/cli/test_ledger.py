@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kit.cli import Shell
 from understudy.accounting.ledger import Ledger
-
-from .conftest import Shell
 
 
 def test_init_then_show(shell: Shell, tmp_path: Path) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.conftest import PRIVATE, PUBLIC, PUBLIC_FOLDER, modes
-
+from kit.cli import Shell, write_people, write_schema
+from kit.permissions import PRIVATE, PUBLIC, PUBLIC_FOLDER, modes
 from understudy.cli.root import understudy
 from understudy.risk.attacks.puzzle import census_block_text
-
-from .conftest import Shell, write_people, write_schema
 
 SYNTHESIZE = ("synthesize", "people.csv", "--schema", "people.yaml", "--epsilon", 1, "--synthesizer", "independent")
 

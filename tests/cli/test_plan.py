@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Shell
+from kit.cli import Shell
 
 
 def test_a_plan_in_words(shell: Shell, schema: Path, tmp_path: Path) -> None:

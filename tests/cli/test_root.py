@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import understudy
+from kit.cli import CANARY, Shell
 from understudy.cli import root
-
-from .conftest import CANARY, Shell
 
 COMMANDS = ["describe", "plan", "synthesize", "sample", "ledger", "synthesizers", "attack", "audit", "demo"]
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from .conftest import Shell, spent
-from .test_synthesize import rows_of
+from kit.cli import Shell, rows_of, spent
 
 
 def test_rows_without_a_cost(shell: Shell, release: Path, tmp_path: Path) -> None:

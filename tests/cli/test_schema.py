@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from kit.cli import Shell
 from kit.schema.formats import NIST, SDV
 from understudy.schema import load_schema
-
-from .conftest import Shell
 
 
 def test_a_dictionary_becomes_a_schema(shell: Shell, tmp_path: Path) -> None:

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from kit.cli import CANARY
 from understudy.cli.console import TextConsole
 from understudy.cli.root import run
 from understudy.cli.screen import Screen
 from understudy.schema import load_schema
 from understudy.synthesizers import Independent
 from understudy.workflow.run import synthesize
-
-from .conftest import CANARY
 
 
 def recorded() -> tuple[Screen, TextConsole]:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kit.cli import Shell, spent
 from understudy import load_schema
 from understudy.curator import discovery
-
-from .conftest import Shell, spent
 
 
 def test_options_reach_the_run_and_its_release(shell: Shell, people: Path, schema: Path) -> None:

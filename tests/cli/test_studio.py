@@ -13,12 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.studio.conftest import enter, opened, people
 
+from kit.cli import Shell
 from kit.studio.other_user import ROOT, SPY, run_as_other_user
+from kit.studio.server import enter, opened, people
 from understudy.accounting.ledger import Ledger
-
-from .conftest import Shell
 
 
 def test_it_ends_in_one_line_that_says_where_everything_is(tmp_path: Path) -> None:

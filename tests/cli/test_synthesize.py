@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import signal
@@ -14,12 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import CANARY, Shell, spent
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+from kit.cli import CANARY, Shell, rows_of, spent
 
 
 def test_with_a_schema(shell: Shell, people: Path, schema: Path, tmp_path: Path) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from kit.cli import Shell
 from understudy.synthesizers import SYNTHESIZERS, options_of
-
-from .conftest import Shell
 
 
 def test_every_algorithm_is_listed(shell: Shell) -> None:

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.models.brute_force import brute
 from understudy.errors import Refused
 from understudy.models import contraction
 from understudy.models.calibration import Calibration
 from understudy.models.junction_tree import JunctionTree
-from understudy.models.logspace import aligned, log_marginals
+from understudy.models.logspace import log_marginals
 
 NAMES = "abcdef"
 
@@ -35,25 +36,6 @@ def worlds(draw, *, spread: float = 5.0, zeros: bool = False):
                 theta[rng.random(theta.shape) < 0.2] = -np.inf
             potentials[clique] = theta
     return sizes, cliques, potentials
-
-
-def brute(sizes, cliques, potentials):
-    """Every row of the world, one after the other."""
-    columns = tuple(dict.fromkeys(name for clique in cliques for name in clique))
-    log = np.zeros([sizes[name] for name in columns])
-    for clique, theta in potentials.items():
-        log = log + aligned(theta, clique, columns)
-    top = log.max()
-    if not np.isfinite(top):
-        return None, -np.inf
-    weights = np.exp(log - top)
-    mass = weights.sum()
-    found = {}
-    for clique in cliques:
-        kept = [name for name in columns if name in clique]
-        table = weights.sum(axis=tuple(i for i, name in enumerate(columns) if name not in clique)) / mass
-        found[clique] = table.transpose([kept.index(name) for name in clique])
-    return found, float(np.log(mass) + top)
 
 
 def agree(world) -> None:

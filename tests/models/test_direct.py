@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.models.test_residuals import query
 
+from kit.models.brute_force import query
 from kit.models.build import listed, measured, schema_of
 from understudy.accounting.law import Law
 from understudy.measurements import Clique, Identity

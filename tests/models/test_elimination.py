@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.models.brute_force import brute
 from understudy.errors import Refused
 from understudy.models import elimination
 from understudy.models.beliefs import Beliefs, reduced
 from understudy.models.calibration import Calibration
 from understudy.models.elimination import all_pairs, eliminated, joined
 from understudy.models.junction_tree import JunctionTree
-
-from .test_calibration import brute
 
 SIZES = dict(zip("abcdef", (2, 3, 4, 2, 3, 2), strict=True))
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
-from tests.models.test_residuals import query
 
+from kit.models.brute_force import query
 from kit.models.build import schema_of
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Partition
 from understudy.models.calibration import Calibration

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kit.models.brute_force import query
 from kit.models.build import listed, measured, schema_of
 from understudy.accounting.law import Law
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Partition
@@ -20,19 +21,6 @@ from understudy.models.variance import cell_variance
 from understudy.schema import Categorical, Schema, parse_predicate
 
 NAMES = "abcd"
-
-
-def query(schema: Schema, clique: Clique, maps: tuple[AxisMap, ...]) -> NDArray[np.float64]:
-    """The measurement as one matrix over the whole table, columns in the schema's order."""
-    matrix = np.ones((1, 1))
-    order = [name for name in schema if name in clique]
-    for name in schema:
-        (n,) = schema.sizes((name,))
-        axis = maps[clique.index(name)].matrix().astype(float) if name in clique else np.ones((1, n))
-        matrix = np.kron(matrix, axis)
-    out = [maps[clique.index(name)].out for name in order]
-    rows = np.arange(math.prod(out)).reshape(out).transpose([order.index(name) for name in clique])
-    return matrix[rows.ravel()]
 
 
 def dense(schema: Schema, measurements: list[Measurement], clique: Clique) -> tuple[NDArray, NDArray, NDArray]:

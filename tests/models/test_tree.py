@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from kit.models.brute_force import brute
 from kit.models.build import ALPHA, schema_of
 from understudy.errors import Refused, ReleaseError, SchemaError
 from understudy.models import Conditional, Model, TreeModel, elimination, from_parts, tree, tree_sampling
@@ -17,8 +18,6 @@ from understudy.models.beliefs import divided
 from understudy.models.meeting import drawn, met
 from understudy.models.possible import impossible_masks, impossible_rows
 from understudy.schema import Boolean, Categorical, Integer, Schema, parse_predicate
-
-from .test_calibration import brute
 
 RNG = np.random.default_rng
 

@@ -6,15 +6,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from kit.noise.oracle import ALPHA, PRECISION, cdf_word, fit, probabilities, repeats, tail_list
+from kit.noise.oracle import ALPHA, PRECISION, SCALES, cdf_word, fit, probabilities, repeats, tail_list
 from kit.noise.scripted import Scripted, one_draw
 from understudy.accounting.law import Law
 from understudy.noise.normal import BITS, ERROR
 from understudy.noise.source import OS
 from understudy.noise.table import TOP, build, table
 from understudy.noise.tails import Words, tails
-
-from .test_tails import SCALES
 
 SOFT = 2 * ERROR << 64 - BITS
 """Words an entry of the rounded Gaussian is wide: its tails are known to 54 bits, and refinement to all the others."""

@@ -18,6 +18,7 @@ import pytest
 import understudy.curator.marginals as marginals
 import understudy.curator.stability as stability
 import understudy.workflow.run as workflow
+from kit.privacy.broken_runs import selection_is_thought_half_as_sensitive
 from kit.privacy.harness import SCHEMAS, Comparison, Setting, Trial
 from kit.privacy.neighbours import (
     ANYWHERE,
@@ -40,7 +41,6 @@ from kit.privacy.odd import PAIRS, Pair
 from kit.privacy.replay import ROUNDING, Question, keep_questions
 from kit.privacy.runs import SCHEMA as FILE_SCHEMA
 from kit.privacy.runs import chance, written
-from privacy.test_paths import selection_is_thought_half_as_sensitive
 from understudy.accounting.cost import Currency, Sensitivity
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command

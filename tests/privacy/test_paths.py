@@ -5,19 +5,19 @@ Each question of a run is looked at with real noise on every cell. The same audi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from fractions import Fraction
-
-import numpy as np
 import pytest
 
-import understudy.curator.choice
-import understudy.curator.query
+from kit.privacy.broken_runs import (
+    a_stored_answer_is_given_as_new,
+    choices_forget_their_factor_two,
+    noise_is_used_twice,
+    one_scale_is_halved,
+    only_non_empty_cells,
+    selection_is_thought_half_as_sensitive,
+)
 from kit.privacy.paths import BY_PERSON, SCHEMA, check_path, walk
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Room, Till
 from understudy.synthesizers import SYNTHESIZERS, make
 
 ADD_REMOVE, REPLACE = Neighbours
@@ -90,66 +90,6 @@ def tightness(name: str, relation: Neighbours) -> float:
 
 
 # Broken on purpose
-
-
-def only_non_empty_cells(patch: pytest.MonkeyPatch) -> None:
-    original = Room.noisy
-    patch.setattr(Room, "noisy", lambda self, e, scale: np.where(e != 0, original(self, e, scale), e))
-
-
-def one_scale_is_halved(patch: pytest.MonkeyPatch) -> None:
-    original, first = Room.noisy, []
-
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
-        if scale and not first:
-            first.append(scale)
-        return original(self, exact, scale / 2 if scale in first else scale)
-
-    patch.setattr(Room, "noisy", noisy)
-
-
-def a_stored_answer_is_given_as_new(patch: pytest.MonkeyPatch) -> None:
-    """The first answer of a kind and shape is kept, and given to everybody who asks for another."""
-    original, kept = Till.pay, {}
-
-    def pay(self: Till, request: dict, cost: Cost, count: Callable, draw: Callable) -> dict:
-        key = request["mechanism"]
-        if key not in kept:
-            kept[key] = original(self, request, cost, count, draw)
-        return kept[key]
-
-    patch.setattr(Till, "pay", pay)
-
-
-def noise_is_used_twice(patch: pytest.MonkeyPatch) -> None:
-    kept: dict[object, np.ndarray] = {}
-
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
-        if not scale or getattr(self.draw, "quiet", False):
-            return exact.copy()
-        return exact + kept.setdefault((exact.shape, scale), self.draw(self.law, scale, exact.shape))
-
-    patch.setattr(Room, "noisy", noisy)
-
-
-def selection_is_thought_half_as_sensitive(patch: pytest.MonkeyPatch) -> None:
-    scores, original = understudy.curator.choice.SCORES, understudy.curator.query.exponential
-    for name, score in scores.items():
-        halved = None if score.add_remove is None else score.add_remove // 2
-        claim = score.replace
-        lower = claim // 2 if isinstance(claim, int) else lambda rows, shape, claim=claim: claim(rows, shape) // 2
-        patch.setitem(scores, name, replace(score, add_remove=halved, replace=lower))
-    patch.setattr(
-        understudy.curator.query,
-        "exponential",
-        lambda s, *, epsilon, sensitivity, **how: original(s, epsilon=epsilon, sensitivity=sensitivity / 2, **how),
-    )
-
-
-def choices_forget_their_factor_two(patch: pytest.MonkeyPatch) -> None:
-    for module in (understudy.curator.choice, understudy.curator.query):
-        original = module.exponential
-        patch.setattr(module, "exponential", lambda s, o=original, **how: o(s, **{**how, "monotone": True}))
 
 
 ALWAYS = [only_non_empty_cells, one_scale_is_halved, noise_is_used_twice, a_stored_answer_is_given_as_new]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.schema.cells import HOSTILE, HostileText
 from understudy.schema.cell import (
     DATE,
     MOMENT,
@@ -136,45 +137,6 @@ def test_every_empty_is_none(value):
 def test_scalars_are_unwrapped(value, cell):
     assert plain(value) == cell
     assert type(plain(value)) is type(cell)
-
-
-class Hostile:
-    """An object that raises whatever is asked of it."""
-
-    def _raise(self, *_):
-        raise RuntimeError("hostile")
-
-    __eq__ = __hash__ = __str__ = __repr__ = __bool__ = __float__ = __int__ = __index__ = __len__ = __iter__ = _raise
-
-
-class HostileText(str):
-    __eq__ = __hash__ = __str__ = __repr__ = __bool__ = Hostile._raise
-
-
-class HostileZone(tzinfo):
-    utcoffset = dst = tzname = Hostile._raise
-
-
-HOSTILE = [
-    Hostile(),
-    Hostile,
-    [],
-    {},
-    b"12",
-    object(),
-    np.array([1, 2]),
-    np.void(b"ab"),
-    1j,
-    np.timedelta64(1, "D"),
-    timedelta(1),
-    datetime(2024, 1, 1, tzinfo=HostileZone()),
-    Decimal("1e999999"),
-    range(3),
-    lambda: 1,
-    np.datetime64(2**62, "us"),
-    pd.DataFrame(),
-    re,
-]
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda v: type(v).__name__)

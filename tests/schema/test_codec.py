@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.schema.cells import HOSTILE, HostileText
 from kit.schema.columns import SPELLINGS, closed_columns, lattices
 from understudy.errors import SchemaError
 from understudy.schema import (
@@ -32,8 +33,6 @@ from understudy.schema import (
     codec_of,
 )
 from understudy.schema.codec import EMPTY, EQUAL_BINS, OTHER, SPELLED, UNIT_BINS, VALUE, equal_edges
-
-from .test_cell import HOSTILE, HostileText
 
 anything = st.one_of(
     st.none(),

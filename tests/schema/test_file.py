@@ -14,13 +14,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.schema.columns import columns, texts
+from kit.schema.columns import texts
+from kit.schema.files import FULL, schemas
 from understudy.errors import SchemaError
 from understudy.schema import (
     Boolean,
     Categorical,
     Datetime,
-    Identifier,
     Integer,
     Outside,
     Real,
@@ -37,17 +37,6 @@ from understudy.schema import (
     schema_from_dict,
     schema_to_dict,
 )
-
-
-@st.composite
-def schemas(draw):
-    found = draw(st.lists(columns, max_size=4, unique_by=lambda c: c.name))
-    ids = [c.name for c in found if isinstance(c, Identifier)]
-    unit = Unit(id=ids[0], max_rows=draw(st.integers(1, 9))) if ids and draw(st.booleans()) else Unit()
-    numbers = [c.name for c in found if isinstance(c, Integer | Real)]
-    impossible = [parse_predicate(f'"{name.replace(chr(34), chr(34) * 2)}" > 0.5') for name in numbers]
-    rows = draw(st.one_of(st.none(), st.integers(0, 10**9)))
-    return Schema(columns=tuple(found), unit=unit, rows=rows, impossible=tuple(impossible))
 
 
 @settings(max_examples=100)
@@ -83,33 +72,6 @@ def test_both_yaml_engines_read_alike(monkeypatch):
     quick = parse_schema(page)
     monkeypatch.setattr("understudy.schema.tree._Loader", yaml.SafeLoader)
     assert parse_schema(page) == quick
-
-
-FULL = """
-version: 1
-unit: {id: patient, max_rows: 5}
-rows: 6366
-columns:
-  patient: identifier
-  age: {type: integer, min: 0, max: 90, bins: [0, 18, 65], missing: [-7, NA], role: quasi-identifier}
-  sex:
-    type: categorical
-    values: [F, M, no, 010, 1.0, ~]
-    other: else
-    nullable: no
-    levels: {kind: {a: [F, M], b: [no, 010, 1.0, ~]}}
-  weight: {type: real, min: 0.10, max: 1e2, step: 1/3, outside: missing}
-  price: {type: real, decimals: 3, min: learn, max: 0.3}
-  born: {type: date, min: 1900-01-01, max: "2020-12-31", bins: 4}
-  seen: {type: datetime, zone: Europe/Zurich, resolution: 15 min, bounds: learn}
-  when: {type: time, resolution: 1h, min: 08:00, max: "18:00"}
-  smoker: {type: boolean, true: ja, false: [nein, nie], use: false, note: "asked since 2019"}
-  open: {type: categorical, values: learn, ordered: yes}
-  what:
-  how: learn
-impossible:
-  - age < 15 and weight > 99.5
-"""
 
 
 def test_every_word_of_a_file_is_understood():

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
 from random import Random
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.schema.predicates import CODECS, contents, decoded, lists, pair_tests, single_tests, sums
 from understudy.schema import Decoded, Integer, codec_of, holds, parse_predicate, true_rows
 from understudy.schema.instance import weighed
 from understudy.schema.predicate import And, IfThen, Not, Or
-
-from .test_truth import CODECS, contents, lists, pair_tests, single_tests, sums
-
-
-@cache
-def place(name, value):
-    return CODECS[name].locate(value)
-
-
-def decoded(rows):
-    """Rows of Python values as `decode` would give them."""
-    found = {}
-    for name in rows[0]:
-        places = [place(name, row[name]) for row in rows]
-        found[name] = Decoded(
-            np.array([index for index, _ in places], np.int64), np.array([state for _, state in places], np.uint8)
-        )
-    return found
 
 
 @settings(max_examples=300, deadline=None)

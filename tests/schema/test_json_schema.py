@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from importlib.resources import files
 
 import jsonschema
 import pytest
-import yaml
 from hypothesis import given, settings
 
+from kit.schema.files import FULL, edited, schemas
 from understudy.errors import SchemaError
 from understudy.schema import dump_schema, json_schema, parse_schema, schema_to_dict
 from understudy.schema.words import COMMON_KEYS, FILE_KEYS, LEARN, TYPE_KEYS, UNIT_KEYS
 
-from .test_file import FULL, schemas
-
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
-
-
-class EditorLoader(yaml.SafeLoader):
-    """YAML 1.2 as editors read it: true and false, numbers, null; everything else, and every key, is text."""
-
-    def construct_mapping(self, node, deep=False):
-        return {key.value: self.construct_object(value, deep=True) for key, value in node.value}
-
-
-EditorLoader.yaml_implicit_resolvers = {}
-for tag, pattern, first in (
-    ("bool", r"true|false", "tf"),
-    ("null", r"~|null|", ["~", "n", ""]),
-    ("int", r"[-+]?[0-9]+", "-+0123456789"),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
-):
-    EditorLoader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), first)
-EditorLoader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value))
-
-
-def edited(text):
-    return yaml.load(text, EditorLoader)
 
 
 def test_it_is_a_json_schema_and_ships_with_the_package():

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
+from kit.schema.predicates import CODECS, contents, decoded, pair_tests, single_tests, sums
 from understudy.errors import SchemaError
 from understudy.schema import (
     Allowed,
@@ -24,9 +25,6 @@ from understudy.schema import (
     schema_to_dict,
 )
 from understudy.schema.rule import breach
-
-from .test_instance import decoded
-from .test_truth import CODECS, contents, pair_tests, single_tests, sums
 
 PAGE = """
 columns:

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from kit.studio.markup import HOSTILE
+from kit.studio.server import Place, people
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.releases import Release
 from understudy.studio.redirect import RedirectPage
-
-from .conftest import Place, people
-from .test_views import HOSTILE
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 PATIENCE = 120_000

@@ -10,8 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from kit.studio.other_user import ROOT, STUDIO_UID, ask_as_other_user
-
-from .conftest import Place, enter, opened, people
+from kit.studio.server import Place, enter, opened, people
 
 Answer = tuple[int, dict[str, str], bytes]
 

@@ -8,30 +8,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import PRIVATE, PRIVATE_FOLDER, PUBLIC, modes
 
+from kit.permissions import PRIVATE, PRIVATE_FOLDER, PUBLIC, modes
+from kit.studio.jobs import job_of
+from kit.studio.server import people
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import Ledger
 from understudy.studio.job import Job, Jobs
 from understudy.studio.workspace import Workspace
-
-from .conftest import people
-
-
-def job_of(folder: Path, kind: type[Job] = Job, **changes: object) -> Job:
-    (folder / "run").mkdir()
-    source = people(folder / "people.csv")
-    settings: dict[str, object] = {
-        "table": "people.csv",
-        "source": source,
-        "folder": folder / "run",
-        "schema": None,
-        "ledger": folder / "people.csv.ledger",
-        "epsilon": "1",
-        "delta": None,
-        "synthesizer": "independent",
-    }
-    return kind(**(settings | changes))  # type: ignore[arg-type]
 
 
 class Impatient(Job):

@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 import understudy as us
+from kit.studio.jobs import job_of
+from kit.studio.markup import HOSTILE
 from understudy.releases import Release
 from understudy.reports.evaluate import evaluate
 from understudy.reports.report import trade_figure
@@ -17,20 +19,6 @@ from understudy.schema import Categorical, Schema
 from understudy.studio.graph import links, network
 from understudy.studio.marginal import drawn
 from understudy.studio.views import columns, command, heat, told, trade
-
-from .test_job import job_of
-
-HOSTILE = (
-    "<img src=x onerror=window.hacked=1>",
-    '"><svg onload=window.hacked=2>',
-    "</title></svg><script>window.hacked=3</script>",
-    "' onmouseover='window.hacked=4",
-    "&lt;script&gt;window.hacked=5&lt;/script&gt;",
-    "]]><![CDATA[<script>window.hacked=6</script>",
-    "{{ 7 * 7 }}{% raw %}<!--",
-    "a\x0bb\x01c\u202ed",
-)
-"""Column names; labels are the same."""
 
 
 @pytest.fixture(scope="module")

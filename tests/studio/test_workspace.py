@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.test_scratch import orphan
-
+from kit.scratch import orphan
 from understudy.scratch import HIDDEN_PREFIX
 from understudy.studio.workspace import Workspace
 

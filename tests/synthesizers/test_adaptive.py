@@ -9,27 +9,20 @@ import numpy as np
 import pytest
 
 from kit.models.build import schema_of
-from synthesizers.test_aim import Watched, chained
+from kit.synthesizers.chains import chain_of_labels
+from kit.synthesizers.watched import run
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.schema import Categorical, Schema
-from understudy.synthesizers import Workload, silent
+from understudy.synthesizers import Workload
 from understudy.synthesizers.adaptive import Adaptive
 
 RNG = np.random.default_rng(0)
 
 
-def run(open_curator, synthesizer, table, *, epsilon=1, delta="1e-6", neighbours=Neighbours.ADD_REMOVE, workload=None):
-    schema, rows = table
-    curator = Watched(
-        open_curator(schema, rows, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
-    )
-    return curator, synthesizer.measure(curator, workload or Workload.of_order(schema), silent)
-
-
 @pytest.mark.parametrize(("neighbours", "delta"), [(n, d) for n in Neighbours for d in ("0", "1e-6")])
 def test_all_is_spent(neighbours, delta, open_curator):
-    curator, found = run(open_curator, Adaptive(), chained(), neighbours=neighbours, delta=delta)
+    curator, found = run(open_curator, Adaptive(), chain_of_labels(), neighbours=neighbours, delta=delta)
     assert 0 <= curator.left < Fraction(1, 1000)
     assert {m.clique for m in found if m.clique} == {r for cliques, _ in curator.measured for r in cliques if r}
 
@@ -37,13 +30,13 @@ def test_all_is_spent(neighbours, delta, open_curator):
 @pytest.mark.parametrize("singles", [Fraction(1, 10), Fraction(9, 10)])
 def test_a_second_look_asks_for_no_more_than_is_left(singles, open_curator, monkeypatch):
     monkeypatch.setattr("understudy.synthesizers.adaptive_run.hidden", lambda *_: True)
-    curator, _ = run(open_curator, Adaptive(singles=singles), chained(), epsilon=Fraction(1, 50))
+    curator, _ = run(open_curator, Adaptive(singles=singles), chain_of_labels(), epsilon=Fraction(1, 50))
     assert sum(all(len(r) == 1 for r in cliques) for cliques, _ in curator.measured) > 1, "columns are counted again"
     assert 0 <= curator.left < Fraction(1, 1000)
 
 
 def test_it_finds_the_chain(open_curator):
-    schema, rows = chained()
+    schema, rows = chain_of_labels()
     _, found = run(open_curator, Adaptive(), (schema, rows), epsilon=10)
     model = Adaptive().estimate(schema, found, RNG)
     for pair in combinations(list(schema)[:4], 2):
@@ -53,7 +46,7 @@ def test_it_finds_the_chain(open_curator):
 
 
 def test_what_the_workload_weighs_is_measured_more_exactly(open_curator):
-    schema, rows = chained()
+    schema, rows = chain_of_labels()
     pairs = tuple(combinations(schema, 2))
     loved = pairs[0]
     scales = {}
@@ -65,7 +58,7 @@ def test_what_the_workload_weighs_is_measured_more_exactly(open_curator):
 
 
 def test_only_what_the_workload_holds_is_measured(open_curator):
-    schema, rows = chained()
+    schema, rows = chain_of_labels()
     label = next(iter(schema))
     workload = Workload(tuple((label, name) for name in list(schema)[1:]), (1.0,) * (len(schema) - 1))
     _, found = run(open_curator, Adaptive(), (schema, rows), workload=workload, epsilon=5)
@@ -74,7 +67,7 @@ def test_only_what_the_workload_holds_is_measured(open_curator):
 
 
 def test_a_model_that_may_hold_little_says_what_it_left_out(open_curator):
-    schema, rows = chained()
+    schema, rows = chain_of_labels()
     heard: list[str] = []
     curator = open_curator(schema, rows, epsilon=Fraction(10), delta=Fraction("1e-6"), neighbours=Neighbours.ADD_REMOVE)
     found = Adaptive(cells=60).measure(curator, Workload.of_order(schema), lambda stage, _: heard.append(stage))
@@ -96,7 +89,7 @@ def test_one_column_that_varies_or_none(sizes, neighbours, open_curator):
 
 @pytest.mark.parametrize("rows", [0, 1, 20])
 def test_hardly_any_rows(rows, open_curator):
-    curator, found = run(open_curator, Adaptive(), chained(4, rows=rows), epsilon=Fraction(1, 2))
+    curator, found = run(open_curator, Adaptive(), chain_of_labels(4, rows=rows), epsilon=Fraction(1, 2))
     assert curator.left < Fraction(1, 1000)
     assert Adaptive().estimate(curator.schema, found, RNG).total >= 0
 
@@ -112,7 +105,7 @@ def test_options_that_cannot_work_are_refused(options):
 
 def test_wishes_add_up(open_curator, monkeypatch):
     """One wish more never weighs less: not that for a pair beside triples, nor of marginals that are one without a constant column."""
-    schema, rows = chained(columns=3)
+    schema, rows = chain_of_labels(columns=3)
     schema = Schema(columns=(*schema.columns, Categorical(name="k", values=("one",), nullable=False)))
     rows = rows | {"k": ["one"] * len(rows["a"])}
     asked = {("a", "b", "c"): 1.0, ("a", "b"): 5.0, ("a", "b", "k"): 2.0}

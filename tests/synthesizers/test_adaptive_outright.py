@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthesizers.test_adaptive import run
-from synthesizers.test_aim import chained
+from kit.synthesizers.chains import chain_of_labels
+from kit.synthesizers.watched import run
 from understudy.accounting.neighbours import Neighbours
 from understudy.measurements import Centring, Identity
 from understudy.schema import Categorical, Schema
@@ -22,7 +22,9 @@ from understudy.synthesizers.adaptive_run import Run
 
 @pytest.mark.parametrize(("neighbours", "delta"), [(n, d) for n in Neighbours for d in ("0", "1e-6")])
 def test_the_pair_of_two_columns_gets_all(neighbours, delta, open_curator):
-    curator, found = run(open_curator, Adaptive(), chained(columns=2, size=4), neighbours=neighbours, delta=delta)
+    curator, found = run(
+        open_curator, Adaptive(), chain_of_labels(columns=2, size=4), neighbours=neighbours, delta=delta
+    )
     assert [(m.clique, m.maps) for m in found if m.clique] == [(("a", "b"), (Identity(4), Identity(4)))]
     assert not found.gaps
     assert 0 <= curator.left < Fraction(1, 1000)
@@ -30,14 +32,14 @@ def test_the_pair_of_two_columns_gets_all(neighbours, delta, open_curator):
 
 def test_two_large_columns_are_counted_first(open_curator):
     """The sums of their pair would be noisier than columns counted by themselves."""
-    _, found = run(open_curator, Adaptive(), chained(columns=2, size=40))
+    _, found = run(open_curator, Adaptive(), chain_of_labels(columns=2, size=40))
     assert {("a",), ("b",)} <= {m.clique for m in found}
     assert len(found.gaps) == 1
     assert not tells_columns(("a", "b"), {"a": 40, "b": 40}, {"a": 0.05, "b": 0.05}, 0.5)
 
 
 def test_two_columns_that_are_wished_for_by_themselves_are_counted_first(open_curator):
-    table = chained(columns=2, size=4)
+    table = chain_of_labels(columns=2, size=4)
     workload = Workload((("a",), ("a", "b")), (5.0, 1.0))
     _, found = run(open_curator, Adaptive(), table, workload=workload)
     assert ("a",) in {m.clique for m in found}
@@ -74,7 +76,11 @@ def test_pairs_that_are_one_number_and_alike_are_asked_at_once(open_curator):
 @pytest.mark.parametrize(
     ("table", "neighbours", "delta"),
     [
-        (chained(columns=12, size=2, rows=4000), Neighbours.ADD_REMOVE, "1e-6"),  # a chain of strong pairs stands out
+        (
+            chain_of_labels(columns=12, size=2, rows=4000),
+            Neighbours.ADD_REMOVE,
+            "1e-6",
+        ),  # a chain of strong pairs stands out
         (alike(), Neighbours.REPLACE, "1e-6"),  # a difference costs as much as two counts
         (alike(), Neighbours.ADD_REMOVE, "0"),
     ],

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kit.models.build import schema_of
-from synthesizers.test_adaptive import run
+from kit.synthesizers.watched import run
 from understudy.accounting import Cost, Currency, Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 from kit.models.build import listed, measured, schema_of
+from kit.synthesizers.chains import chain_of_labels
+from kit.synthesizers.watched import Watched
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
@@ -19,46 +20,13 @@ from understudy.models.junction_tree import forecast
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import Workload, silent
 from understudy.synthesizers.aim import AIM, Pool, unit_noise
-from understudy.synthesizers.base import Curator
 from understudy.workflow.run import synthesize
 
 RNG = np.random.default_rng(0)
 
 
-@dataclass
-class Watched:
-    """A real curator, and what was asked of it."""
-
-    behind: Curator
-    chosen: list[dict] = field(default_factory=list)
-    measured: list[tuple] = field(default_factory=list)
-
-    def __getattr__(self, name):
-        return getattr(self.behind, name)
-
-    def choose(self, estimates, **options):
-        before = self.behind.left
-        picked = self.behind.choose(estimates, **options)
-        self.chosen.append({"among": dict(estimates), "picked": picked, "paid": before - self.behind.left, **options})
-        return picked
-
-    def measure(self, cliques, **options):
-        self.measured.append((tuple(cliques), options["share"]))
-        return self.behind.measure(cliques, **options)
-
-
-def chained(columns=6, rows=3000, size=3, seed=1):
-    """Each column follows the one before it in four of five rows; all of it made up."""
-    draw = np.random.default_rng(seed)
-    codes = [draw.integers(0, size, rows)]
-    for _ in range(columns - 1):
-        codes.append(np.where(draw.random(rows) < 0.8, codes[-1], draw.integers(0, size, rows)))
-    schema = schema_of(*[size] * columns)
-    return schema, {name: [f"{name}{code}" for code in column] for name, column in zip(schema, codes, strict=True)}
-
-
 def run(open_curator, synthesizer, *, epsilon=1, delta="1e-6", neighbours=Neighbours.ADD_REMOVE, order=3, table=None):
-    schema, rows = table or chained()
+    schema, rows = table or chain_of_labels()
     curator = Watched(
         open_curator(schema, rows, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
     )
@@ -102,7 +70,7 @@ def test_noise_only_falls_and_by_halves(open_curator):
 
 def test_it_asks_for_what_the_model_lacks(open_curator):
     """Neighbours in the chain depend on each other most: they are measured, and the model knows them."""
-    schema, rows = chained()
+    schema, rows = chain_of_labels()
     _, found = run(open_curator, AIM(), epsilon=10, order=2)
     names = list(schema)
     assert {tuple(names[i : i + 2]) for i in range(5)} <= {m.clique for m in found}
@@ -137,7 +105,7 @@ def test_a_marginal_that_noise_would_drown_is_not_asked_about(open_curator):
 
 def test_the_model_stays_within_its_size(open_curator):
     limit = 150
-    schema, rows = chained(8)
+    schema, rows = chain_of_labels(8)
     curator = open_curator(schema, rows, epsilon=Fraction(20), delta=Fraction("1e-6"), neighbours=Neighbours.ADD_REMOVE)
     said = []
     found = AIM(cells=limit, picks=2).measure(curator, Workload.of_order(schema), lambda stage, _: said.append(stage))
@@ -190,7 +158,7 @@ def test_few_candidates_at_a_time_still_reach_all():
 
 def test_the_unit_of_noise_is_that_of_the_whole_budget(open_curator):
     for delta, power in (("0", 1.0), ("1e-6", 0.5)):
-        schema, rows = chained(2)
+        schema, rows = chain_of_labels(2)
         ask = {"epsilon": Fraction(1), "delta": Fraction(delta), "neighbours": Neighbours.ADD_REMOVE}
         part = open_curator(schema, rows, **ask).measure([("a",), ("b",)], share=Fraction(1, 8), weights=[1, 3])
         whole = open_curator(schema, rows, **ask).measure([("a",)], share=1)
@@ -214,7 +182,7 @@ def test_wide_tables_are_no_trouble(open_curator):
 @pytest.mark.parametrize("currency", ["pure", "gdp", "zcdp"])
 def test_whole_runs_in_every_currency(currency, method, tmp_path):
     """The release stands for what was asked, nearly all of it spent, and its rows follow the chain."""
-    schema, rows = chained(3, rows=2000)
+    schema, rows = chain_of_labels(3, rows=2000)
     release = synthesize(
         pa.table(rows), schema, epsilon=4, delta="1e-6", synthesizer=method, currency=currency, ledger=tmp_path / "book"
     )

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from kit.models.build import schema_of
-from synthesizers.test_aim import Watched, chained
+from kit.synthesizers.chains import chain_of_labels
+from kit.synthesizers.watched import Watched
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models.junction_tree import JunctionTree, forecast
@@ -75,14 +76,14 @@ def test_what_is_measured_first_holds_every_pair_worth_its_noise():
 
 @pytest.mark.parametrize(("neighbours", "delta"), [(n, d) for n in Neighbours for d in ("0", "1e-6")])
 def test_all_is_spent(neighbours, delta, open_curator):
-    curator, found = run(open_curator, PrivMRF(), chained(), neighbours=neighbours, delta=delta)
+    curator, found = run(open_curator, PrivMRF(), chain_of_labels(), neighbours=neighbours, delta=delta)
     assert 0 <= curator.left < Fraction(1, 1000)
     assert {m.clique for m in found if m.clique} == {r for cliques, _ in curator.measured for r in cliques if r}
 
 
 def test_every_marginal_is_useful(open_curator):
     """θ: an average cell of the first marginals expects θ times its mean noise, by the split the limit was told for."""
-    curator, found = run(open_curator, PrivMRF(theta=6.0), chained(), epsilon=2)
+    curator, found = run(open_curator, PrivMRF(theta=6.0), chain_of_labels(), epsilon=2)
     first = next(cliques for cliques, share in curator.measured if share == PrivMRF().first)
     noise = {m.clique: math.sqrt(2 / math.pi) * float(m.scale) for m in found}
     even = np.mean([noise[r] ** -2 for r in first]) ** -0.5  # the noise had the share been split evenly
@@ -92,7 +93,7 @@ def test_every_marginal_is_useful(open_curator):
 
 
 def test_it_finds_the_chain(open_curator):
-    schema, rows = chained()
+    schema, rows = chain_of_labels()
     _, found = run(open_curator, PrivMRF(), (schema, rows), epsilon=10)
     model = PrivMRF().estimate(schema, found, RNG)
     for pair in [("a", "b"), ("c", "d"), ("a", "c")]:
@@ -102,7 +103,7 @@ def test_it_finds_the_chain(open_curator):
 
 
 def test_where_nothing_is_useful_the_columns_are_sharpened(open_curator):
-    schema, rows = chained(4, rows=20)
+    schema, rows = chain_of_labels(4, rows=20)
     curator, found = run(open_curator, PrivMRF(), (schema, rows), epsilon=Fraction(1, 2))
     assert curator.left < Fraction(1, 1000)
     assert {len(m.clique) for m in found} == {1}

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.schema import test_truth as small
 
+from kit.schema import predicates as small
 from understudy.schema import (
     Broken,
     Identifier,

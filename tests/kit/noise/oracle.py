@@ -18,6 +18,16 @@ ALPHA = 1e-6
 
 PRECISION = 400
 
+SCALES = [
+    *(Fraction(n, d) for n, d in ((1, 100), (1, 20), (1, 7), (1, 3), (1, 2), (2, 3), (9, 10), (1, 1), (8, 7), (3, 2))),
+    *(Fraction(n, 2**20) for n in (1, 331_351, 999_999, 1_048_577, 1_500_001, 2_345_678, 3_000_001, 4_100_000)),
+    *(Fraction(n, 2**20) for n in (5_555_555, 7_654_321, 14_417_920, 20_202_021, 33_333_333, 52_428_801)),
+    *(Fraction(n, d) for n, d in ((2, 1), (5, 2), (3, 1), (31, 8), (399, 100), (4, 1), (401, 100), (5, 1), (22, 3))),
+    *(Fraction(n) for n in (8, 10, 16, 25, 50, 100)),
+    Fraction(1000),
+]
+"""Forty scales at which tables are compared with the oracle."""
+
 
 def rational(x: Fraction) -> mpmath.mpf:
     return mpmath.mpf(x.numerator) / x.denominator

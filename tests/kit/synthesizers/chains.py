@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from kit.models.build import schema_of
 from kit.privacy.audit import recomputed
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
@@ -31,6 +32,16 @@ def chain(sizes, rows=2_000, *, seed=0, keep=0.9) -> tuple[Schema, pa.Table]:
         own = rng.integers(0, n, rows)
         codes[f"c{i}"] = np.where(rng.random(rows) < keep, codes[f"c{i - 1}"] % n, own) if i else own
     return schema, pa.table({name: pa.array(column.astype(np.int64)) for name, column in codes.items()})
+
+
+def chain_of_labels(columns=6, rows=3000, size=3, seed=1):
+    """Each column follows the one before it in four of five rows; all of it made up."""
+    draw = np.random.default_rng(seed)
+    codes = [draw.integers(0, size, rows)]
+    for _ in range(columns - 1):
+        codes.append(np.where(draw.random(rows) < 0.8, codes[-1], draw.integers(0, size, rows)))
+    schema = schema_of(*[size] * columns)
+    return schema, {name: [f"{name}{code}" for code in column] for name, column in zip(schema, codes, strict=True)}
 
 
 def ran(
