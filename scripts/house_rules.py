@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "understudy"
+TESTS = ROOT / "tests"
 MOST_LINES = 400
 
 Rule = Callable[[Path, ast.Module], Iterator[tuple[int, str]]]
@@ -155,6 +156,42 @@ def _opening_mode(call: ast.Call, *, at: int) -> str:
     return next((text for text in texts if re.fullmatch("[rwxabt+]+", text)), "")
 
 
+FOREIGN_ROOTS = {"tests", *(entry.stem for entry in TESTS.iterdir())} - {"kit"}
+"""First names under which a helper of tests could be imported, and must not be: a module with two names is loaded twice."""
+
+
+def helpers_come_from_the_kit(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """What tests share lies in tests/kit and is imported as kit.…; no test file imports another."""
+    in_kit = parts_below(path, "tests")[0] == "kit"
+    if not in_kit and not re.match(r"(test_\w+|conftest|__init__)\.py$", path.name):
+        yield 1, "neither a test nor a conftest.py: helpers lie in tests/kit"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            yield node.lineno, "a relative import: tests import helpers as `from kit.module import name`"
+            continue
+        for module in imported_modules(node):
+            parts = module.split(".")
+            if any(part == "conftest" or part.startswith("test_") for part in parts):
+                yield node.lineno, f"`{module}`: what a test file or a conftest.py shares belongs in tests/kit"
+            elif parts[0] in FOREIGN_ROOTS:
+                yield node.lineno, f"`{module}`: helpers of tests are imported from `kit` alone"
+
+
+def parts_below(path: Path, folder: str) -> tuple[str, ...]:
+    """Folders and file name below the innermost folder of this name."""
+    below = path.parts[::-1].index(folder)
+    return path.parts[len(path.parts) - below :]
+
+
+def imported_modules(node: ast.AST) -> list[str]:
+    """What an import statement may load; a name taken from a package may be a module of it."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return []
+
+
 RULES: tuple[Rule, ...] = (
     nothing_that_runs_files,
     no_global_randomness,
@@ -165,19 +202,26 @@ RULES: tuple[Rule, ...] = (
     one_printer,
     files_say_who_may_read_them,
 )
+"""Of the package."""
+
+TEST_RULES: tuple[Rule, ...] = (helpers_come_from_the_kit,)
+"""Of the tests."""
 
 
-def breaches(path: Path) -> Iterator[str]:
-    """Every breach in one file, as path:line: what."""
+def breaches(path: Path, rules: tuple[Rule, ...]) -> Iterator[str]:
+    """Every breach of these rules in one file, as path:line: what."""
     tree = ast.parse(path.read_text(), str(path))
-    for rule in RULES:
+    for rule in rules:
         for line, what in rule(path, tree):
             yield f"{path.relative_to(ROOT)}:{line}: {what}"
 
 
 def main() -> int:
-    """Check every module of the package."""
-    found = [breach for path in sorted(SOURCE.rglob("*.py")) for breach in breaches(path)]
+    """Check every module of the package and of its tests."""
+    found: list[str] = []
+    for folder, rules in ((SOURCE, RULES), (TESTS, TEST_RULES)):
+        for path in sorted(folder.rglob("*.py")):
+            found.extend(breaches(path, rules))
     for breach in found:
         print(breach)
     return 1 if found else 0

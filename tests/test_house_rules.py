@@ -56,6 +56,20 @@ BAD = [
     ("reports/x.py", "files_say_who_may_read_them", "open(path, mode='a')"),
     ("reports/x.py", "files_say_who_may_read_them", "open(path, 'w')"),
     ("studio/x.py", "files_say_who_may_read_them", "tempfile.mkstemp()"),
+    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from .build import schema_of"),
+    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from . import build"),
+    ("tests/models/conftest.py", "helpers_come_from_the_kit", "from ..curator import listed"),
+    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from tests.models.build import schema_of"),
+    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from tests.kit.models import build"),
+    ("tests/models/test_x.py", "helpers_come_from_the_kit", "import models.build"),
+    ("tests/models/test_x.py", "helpers_come_from_the_kit", "def f():\n    from models.build import schema_of"),
+    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from models.test_tree import brute"),
+    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from models import test_tree as tree"),
+    ("tests/test_x.py", "helpers_come_from_the_kit", "import test_docs"),
+    ("tests/test_x.py", "helpers_come_from_the_kit", "from conftest import modes"),
+    ("tests/kit/models/x.py", "helpers_come_from_the_kit", "from .build import schema_of"),
+    ("tests/kit/models/x.py", "helpers_come_from_the_kit", "from cli.conftest import Shell"),
+    ("tests/models/build.py", "helpers_come_from_the_kit", "import math"),
 ]
 
 GOOD = [
@@ -76,18 +90,29 @@ GOOD = [
         "files_say_who_may_read_them",
         "path.open('rb'), open(path), path.open(), Ledger.open('w.ledger')",
     ),
+    (
+        "tests/models/test_x.py",
+        "helpers_come_from_the_kit",
+        "from kit.models.build import schema_of\nimport kit.people",
+    ),
+    ("tests/models/test_x.py", "helpers_come_from_the_kit", "from understudy import models\nimport schema_salad"),
+    ("tests/models/conftest.py", "helpers_come_from_the_kit", "from kit.people import table"),
+    ("tests/models/__init__.py", "helpers_come_from_the_kit", ""),
+    ("tests/kit/models/build.py", "helpers_come_from_the_kit", "from kit.people import table"),
+    ("tests/kit/people.py", "helpers_come_from_the_kit", "import math"),
 ]
 
 
 def broken_by(tmp_path: Path, where: str, code: str) -> set[str]:
     path = tmp_path / where
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     path.write_text(code)
     tree = ast.parse(code)
-    return {rule.__name__ for rule in rules.RULES if list(rule(path, tree))}
+    binding = rules.TEST_RULES if where.startswith("tests/") else rules.RULES
+    return {rule.__name__ for rule in binding if list(rule(path, tree))}
 
 
-def test_the_package_keeps_the_rules() -> None:
+def test_the_package_and_its_tests_keep_the_rules() -> None:
     done = subprocess.run(
         [sys.executable, "scripts/house_rules.py"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -105,7 +130,7 @@ def test_good_code_passes(tmp_path: Path, where: str, rule: str, code: str) -> N
 
 
 def test_every_rule_is_shown_to_bite() -> None:
-    assert {rule for _, rule, _ in BAD} == {rule.__name__ for rule in rules.RULES}
+    assert {rule for _, rule, _ in BAD} == {rule.__name__ for rule in (*rules.RULES, *rules.TEST_RULES)}
 
 
 # The text of the project speaks of the project alone: it names no machine it was made on and no host it was installed from.
