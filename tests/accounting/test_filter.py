@@ -137,13 +137,12 @@ def test_a_pure_filter_fits_only_its_budget():
 
 
 def test_four_questions_one_after_another():
-    """[002-46]"""
     assert sequential(pure(x) for x in ("0.5", "0.2", "0.25", "0.25")).amount == Fraction("1.2")
 
 
 @pytest.mark.parametrize(("neighbours", "cost"), [(Neighbours.ADD_REMOVE, "1.0"), (Neighbours.REPLACE, "1.2")])
 def test_two_of_them_about_disjoint_parts(neighbours, cost):
-    """[002-48]: .5 + max(.2, .25) + .25, and the sum where a row may move from one part to the other."""
+    """.5 + max(.2, .25) + .25, and the sum where a row may move from one part to the other."""
     apart = parallel([pure("0.2"), pure("0.25")], neighbours)
     assert sequential([pure("0.5"), apart, pure("0.25")]).amount == Fraction(cost)
 

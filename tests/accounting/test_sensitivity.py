@@ -276,8 +276,8 @@ def test_large_axes_need_no_matrix():
     assert claim.l1 == 16 * (n - 1)  # another cell of the identity
 
 
-def test_deck_answers():
-    """[001-07] to [001-11]: 1; unbounded; 1/n; 1 or 1/2; (n−1)/n² or 1/n."""
+def test_sum_mean_median_and_variance_of_numbers_between_zero_and_one():
+    """1; unbounded; 1/n; 1 or 1/2; (n−1)/n² or 1/n."""
     unit = {"low": 0, "high": 1}
     assert sensitivity.total(REPLACE, **unit).l1 == 1
     with pytest.raises(Refused, match=r"without bounds by any amount: give the column `min` and `max`"):

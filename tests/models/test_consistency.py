@@ -15,7 +15,7 @@ VALUES = hnp.arrays(np.float64, st.integers(1, 12), elements=st.floats(-1e6, 1e6
 
 
 def test_a_noisy_total_and_its_parts_are_reconciled():
-    """2005 people, 1001 men and 995 women at ε = .5, .2, .25 [002-49]: variances 2/ε² are 8, 50, 32."""
+    """2005 people, 1001 men and 995 women at ε = .5, .2, .25: variances 2/ε² are 8, 50, 32."""
     variances = 2 / np.array([0.5, 0.2, 0.25]) ** 2
     values, left = reconcile(np.array([2005.0, 1001.0, 995.0]), variances, np.array([[1.0, -1.0, -1.0]]))
     assert variances.tolist() == pytest.approx([8, 50, 32])

@@ -48,7 +48,7 @@ def test_samples_are_within_one_of_every_cell(seed, rows):
 
 
 def test_integer_counts_come_back_as_they_are():
-    """As many copies of each cell as its count says [000-23]."""
+    """As many copies of each cell as its count says."""
     counts = np.arange(12).reshape(2, 3, 2).astype(float)
     model = DenseModel.from_counts(SCHEMA, ("a", "b", "c"), counts, counts.sum())
     rows = model.sample(66, np.random.default_rng(0))

@@ -180,7 +180,7 @@ def panel(shrinkage: float, *, clipped: bool = False) -> tuple[Fit, tuple[Array,
 
 
 def test_the_published_panel_comes_out_to_a_thousandth() -> None:
-    """[002-64]: noisy tables of SEX × LABFORCE and LABFORCE × SCHOOL, and what Private-PGM makes of them."""
+    """Noisy tables of SEX × LABFORCE and LABFORCE × SCHOOL, and what Private-PGM makes of them."""
     _, tables = panel(0)
     for ours, theirs in zip(tables, FITTED, strict=True):
         assert np.abs(ours - np.array(theirs)).max() < 0.001

@@ -25,7 +25,7 @@ ADULTS = Schema(
 
 
 def two_parents() -> NetworkModel:
-    """The printed network with at most two parents [002-61]; its row for men sums to 1.09, so it is scaled to one."""
+    """The printed network with at most two parents; its row for men sums to 1.09, so it is scaled to one."""
     men = np.array([0.29, 0.59, 0.21])
     return NetworkModel(
         ADULTS,

@@ -88,7 +88,7 @@ def test_columns_outside_the_clique_are_uniform():
 
 
 def test_a_domain_nobody_could_list_costs_nothing():
-    """Twenty-six columns of a thousand codes: 10^78 cells, two of them known [000-28]."""
+    """Twenty-six columns of a thousand codes: 10^78 cells, two of them known."""
     schema = schema_of(*[1000] * 26)
     cells = np.array([[i * 30 for i in range(26)], [999] * 26])
     model = SparseModel(schema, 90.0, tuple(schema), cells, np.array([2 / 3, 1 / 3]))

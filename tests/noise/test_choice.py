@@ -70,7 +70,7 @@ def test_exponential_has_its_law(case):
 
 @pytest.mark.parametrize("case", BASED)
 def test_exponential_with_a_base_measure_has_its_law(case):
-    """P ∝ length · exp(ε q / 2Δ) [004-65]."""
+    """P ∝ length · exp(ε q / 2Δ)."""
     scores, base, options = BASED[case]
     seen = tally(lambda: exponential(np.array(scores), base=np.array(base), **options), len(scores))
     assert goodness(seen, weights_of(scores, options, base)) > ALPHA

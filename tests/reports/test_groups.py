@@ -1,4 +1,4 @@
-"""Risk groups on the page: counts that add up, how each is matched, and nothing where nobody looked [004-47]."""
+"""Risk groups on the page: counts that add up, how each is matched, and nothing where nobody looked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every record in one group, by who else looks like it [004-47]."""
+"""Every record in one group, by who else looks like it."""
 
 from __future__ import annotations
 

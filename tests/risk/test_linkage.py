@@ -1,4 +1,4 @@
-"""Linkage to a file with names, by hand [002-20]."""
+"""Linkage to a file with names, by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matching within a radius: 1/s by hand, brute force, an identical copy, and independent copies [004-32, 47]."""
+"""Matching within a radius: 1/s by hand, brute force, an identical copy, and independent copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scoreboard: many columns name a copy's people, wrong values or not, and nobody in independent rows [002-01]."""
+"""The scoreboard: many columns name a copy's people, wrong values or not, and nobody in independent rows."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def asked(open_curator, synthesizer, *, sizes=(2, 2, 2, 2, 2), epsilon=1, delta=
 
 
 def test_random_asks_nothing(open_curator):
-    """Type-consistent values at ε = 0 [002-56]."""
+    """Type-consistent values at ε = 0."""
     _, curator, found = asked(open_curator, MODES["random"])
     assert (len(found), curator.left) == (0, 1)
     assert not MODES["random"].reads_rows
@@ -61,7 +61,7 @@ def test_random_asks_nothing(open_curator):
 
 @pytest.mark.parametrize(("columns", "epsilon"), [(1, "1"), (5, "0.5"), (8, "2")])
 def test_independent_noise_is_the_textbooks(columns, epsilon, open_curator):
-    """Each column gets ε/d; one row moves two cells: scale 2d/ε on counts, 2d/(εn) on frequencies [002-57]."""
+    """Each column gets ε/d; one row moves two cells: scale 2d/ε on counts, 2d/(εn) on frequencies."""
     _, _, found = asked(open_curator, MODES["independent"], sizes=[4] * columns, epsilon=epsilon)
     histograms = [m for m in found if m.clique]
     assert len(histograms) == columns
@@ -72,7 +72,7 @@ def test_independent_noise_is_the_textbooks(columns, epsilon, open_curator):
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_the_budget_is_halved_between_structure_and_tables(k, open_curator):
-    """d − k tables share half of ε: scale 2(d − k)/(ε/2). The other half chose the network [002-58]."""
+    """d − k tables share half of ε: scale 2(d − k)/(ε/2). The other half chose the network."""
     _, curator, found = asked(open_curator, DataSynthesizer(k=k), epsilon=2)
     tables = [m for m in found if m.clique]
     assert [len(m.clique) for m in tables] == [k + 1] * (5 - k)
@@ -109,7 +109,7 @@ def test_private_numbers_of_rows_are_served_too(neighbours, open_curator):
 
 @pytest.mark.parametrize("mode", ["independent", "correlated"])
 def test_a_missing_value_is_a_value(mode, open_curator):
-    """It has a code of its own, a noisy count, and comes back in the rows; where it goes with another column, it still does [002-60]."""
+    """It has a code of its own, a noisy count, and comes back in the rows; where it goes with another column, it still does."""
     schema = Schema(columns=(Boolean(name="asked", nullable=False), Integer(name="age", min=0, max=1)))
     rows = {"asked": [True, False] * 200, "age": [1, None] * 200}
     trial = run(DataSynthesizer(mode=mode), open_curator, schema, rows, epsilon=Fraction(50))

@@ -26,7 +26,6 @@ def fitted(how: str, values=NOISY, schema=SCHEMA):
 
 
 def test_clamping_gives_as_many_copies_as_the_noisy_count_says():
-    """[000-23, 000-24]"""
     model = fitted("clamp")
     assert model.total == 9
     rows = model.sample(default_rows(model), np.random.default_rng(0))
@@ -57,7 +56,7 @@ def test_counts_are_never_negative_and_sum_to_the_total(values, how):
 
 
 def test_an_empty_domain_is_filled_by_clamping_alone():
-    """Ten thousand empty cells at scale 2: clamping invents t/(1 - t²) = .96 rows in each [000-26]; projection keeps to the total."""
+    """Ten thousand empty cells at scale 2: clamping invents t/(1 - t²) = .96 rows in each; projection keeps to the total."""
     from understudy.accounting.law import Law
     from understudy.noise import draw
 
@@ -71,7 +70,6 @@ def test_an_empty_domain_is_filled_by_clamping_alone():
 
 
 def test_a_large_domain_is_refused_before_anything_is_spent():
-    """[000-26]"""
     schema = schema_of(*[10] * 7)
     with pytest.raises(Refused, match=r"10,000,000 cells, more than 1,000,000.*stability.*Nothing was spent"):
         Histogram().check(schema, delta=Fraction(0))

@@ -39,7 +39,7 @@ def measured_for_real(open_curator, synthesizer, sizes, *, epsilon, delta=0, nei
 
 @pytest.mark.parametrize(("columns", "epsilon"), [(1, "1"), (5, "1"), (8, "0.25"), (3, "2.5")])
 def test_equal_noise_is_the_textbooks(columns, epsilon, open_curator):
-    """Each of d columns under replace: discrete Laplace of scale 2d/ε on counts, so 2d/(εn) on frequencies [002-57]."""
+    """Each of d columns under replace: discrete Laplace of scale 2d/ε on counts, so 2d/(εn) on frequencies."""
     found = measured_for_real(
         open_curator, Independent(equal=True), [4] * columns, epsilon=epsilon, neighbours=Neighbours.REPLACE
     )

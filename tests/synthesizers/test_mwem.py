@@ -67,7 +67,7 @@ def opened(open_curator, sizes, rows, *, epsilon, delta=0, known=True, neighbour
 
 @pytest.mark.parametrize(("rounds", "epsilon"), [(1, "1"), (10, "1"), (8, "0.25")])
 def test_the_figures_prices(rounds, epsilon, open_curator):
-    """ε/2T for each choice and noise of scale 2T/ε on each answer [003-51]."""
+    """ε/2T for each choice and noise of scale 2T/ε on each answer."""
     schema, curator = opened(open_curator, [2, 3], 30, epsilon=epsilon)
     found = MWEM.figure(rounds).measure(curator, all_orders(schema), silent)
     assert curator.left == 0
@@ -161,7 +161,6 @@ BOUND = error_bound(rows=ROWS, cells=8, queries=26, rounds=ROUNDS, epsilon=EPSIL
 
 
 def test_the_theorems_bound_holds(open_curator):
-    """[003-52]"""
     assert BOUND < 0.55 * ROWS  # it says something
     assert largest_error(open_curator, MWEM.figure(ROUNDS)) <= BOUND
 
@@ -189,7 +188,6 @@ def test_the_bound_is_the_theorems_at_its_own_failure_probability():
 
 
 def test_improvements_improve(open_curator):
-    """[003-53]"""
     assert largest_error(open_curator, MWEM(rounds=ROUNDS)) < 0.2 * largest_error(open_curator, MWEM.figure(ROUNDS))
 
 
@@ -206,7 +204,6 @@ def test_every_cell_is_noised_the_empty_ones_too(method, open_curator):
 
 
 def test_a_large_domain_is_refused_before_anything_is_spent():
-    """[003-27]"""
     with pytest.raises(Refused, match=r"10,000,000 cells, more than 1,000,000.*privsyn.*Nothing was spent"):
         MWEM().check(schema_of(*[10] * 7), delta=Fraction(0))
     MWEM(limit=10**7).check(schema_of(*[10] * 7), delta=Fraction(0))

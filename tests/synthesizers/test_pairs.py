@@ -14,7 +14,7 @@ GAUSSIAN, LAPLACE = 2 / 3, 1 / 2
 
 @pytest.mark.parametrize(("power", "falls"), [(GAUSSIAN, 1 / 2), (LAPLACE, 1)])
 def test_the_closed_form_is_the_smallest_error_of_any_split(power, falls):
-    """Noise ∝ part^-falls; no random split of the budget has a smaller Σ n · noise than n^power does [003-36]."""
+    """Noise ∝ part^-falls; no random split of the budget has a smaller Σ n · noise than n^power does."""
     sizes = np.array([6.0, 40.0, 500.0])
     noise = Noise(2.0, power)
     best = noise.error(sum(map(noise.part, sizes)))
@@ -28,7 +28,7 @@ def test_the_closed_form_is_the_smallest_error_of_any_split(power, falls):
 @pytest.mark.parametrize("power", [GAUSSIAN, LAPLACE])
 @pytest.mark.parametrize("seed", range(10))
 def test_greedy_choice_is_close_to_the_best_set(seed, power):
-    """Against every set of eight pairs [003-33]."""
+    """Against every set of eight pairs."""
     rng = np.random.default_rng(seed)
     pairs = [(f"x{i}", f"y{i}") for i in range(8)]
     losses = dict(zip(pairs, rng.exponential(200, 8), strict=True))
@@ -65,7 +65,6 @@ def test_cells_that_expect_nothing_do_not_count():
 
 
 def test_every_pair_is_covered_and_no_clique_is_too_large():
-    """[003-35]"""
     rng = np.random.default_rng(0)
     sizes = {name: int(rng.integers(2, 12)) for name in "abcdefghij"}
     pairs = [p for p in combinations(sizes, 2) if rng.random() < 0.5]

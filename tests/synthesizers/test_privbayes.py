@@ -110,7 +110,7 @@ def chain(schema: Schema, rows: int, seed: int = 1) -> list[dict[str, bool]]:
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_tables_and_noise_are_the_papers(k):
-    """d − k tables of k + 1 columns, discrete Laplace noise of scale 2(d − k)/ε₂ on each [002-59]."""
+    """d − k tables of k + 1 columns, discrete Laplace noise of scale 2(d − k)/ε₂ on each."""
     schema = coins(5)
     curator = Counted(schema, chain(schema, 50), epsilon=2)
     found = [m for m in curator.run(PrivBayes(k=k)) if m.clique]

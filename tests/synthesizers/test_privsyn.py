@@ -51,7 +51,7 @@ def bought(open_curator, method, *, epsilon=EPSILON, delta=DELTA, made=None):
 @pytest.mark.parametrize("delta", [Fraction(0), DELTA])
 @pytest.mark.parametrize("occupied", [True, False], ids=["default", "as published"])
 def test_dependent_pairs_are_measured_and_others_are_not(occupied, delta, open_curator):
-    """[003-33, 003-34]. Noise takes an independent pair for a dependent one where it is 7 deviations (20 scales of Laplace noise) large.
+    """Noise takes an independent pair for a dependent one where it is 7 deviations (20 scales of Laplace noise) large.
 
     That is, if single columns are known well: their noise makes every pair look dependent, and with a tenth of the budget it did so
     once in twenty-five runs.

@@ -13,7 +13,6 @@ from understudy.synthesizers import Random
 
 
 def test_every_code_is_equally_frequent():
-    """[002-56]"""
     model = Random().estimate(schema_of(4, 5), Measurements(), np.random.default_rng(0))
     rows = model.sample(1000, np.random.default_rng(0))
     assert np.bincount(rows["a"]).tolist() == [250] * 4

@@ -13,7 +13,7 @@ from understudy.synthesizers.table import PUBLISHED, rows
 
 
 def test_the_published_table():
-    """[000-50 … 000-62], counted per column."""
+    """Which synthesizers are aware of what, counted per column."""
     assert len(PUBLISHED) == 12
     assert sum(row.aware.workload for row in PUBLISHED) == 6
     assert sum(row.aware.data for row in PUBLISHED) == 9

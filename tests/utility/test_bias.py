@@ -1,4 +1,4 @@
-"""Bias of counts: B by hand, and the sign pattern that projecting on non-negative counts leaves [000-36]."""
+"""Bias of counts: B by hand, and the sign pattern that projecting on non-negative counts leaves."""
 
 from __future__ import annotations
 

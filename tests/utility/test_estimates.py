@@ -1,4 +1,4 @@
-"""Interval overlap and standardised difference, against deck 004's tables and real fits [004-30, 31]."""
+"""Interval overlap and standardised difference, against printed tables and real fits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kit.people import made, table
 from understudy.findings import Unavailable
 from understudy.utility.estimates import Estimate, compare_fits, estimates, fit, frame, overlap, standardised_difference
 
-# Deck 004's last table: coefficient, original, risk-based DA-MI and CART, each as (estimate, low, high); then the two standardised
+# A printed comparison: coefficient, original, risk-based DA-MI and CART, each as (estimate, low, high); then the two standardised
 # differences and the two overlaps that it prints.
-DECK = [
+PRINTED = [
     ("Diffuse", (0.318, 0.071, 0.564), (0.311, 0.065, 0.556), (0.096, -0.138, 0.33), (0.058, 1.762), (0.986, 0.539)),
     ("Centro", (-0.022, -0.312, 0.267), (-0.035, -0.325, 0.254), (0.064, -0.198, 0.326), (0.09, 0.581), (0.978, 0.845)),
     ("Duration", (0.178, 0.061, 0.296), (0.12, -0.018, 0.257), (0.073, -0.041, 0.187), (0.97, 1.75), (0.775, 0.545)),
@@ -24,8 +24,8 @@ DECK = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "original", "masked", "cart", "differences", "overlaps"), DECK)
-def test_the_deck_s_table(name, original, masked, cart, differences, overlaps) -> None:
+@pytest.mark.parametrize(("name", "original", "masked", "cart", "differences", "overlaps"), PRINTED)
+def test_a_printed_table_is_found_again(name, original, masked, cart, differences, overlaps) -> None:
     error = (original[2] - original[1]) / (2 * norm.ppf(0.975))
     for other, difference, shared in zip((masked, cart), differences, overlaps, strict=True):
         assert overlap(original[1:], other[1:]) == pytest.approx(shared, abs=0.002)
@@ -41,7 +41,7 @@ def test_the_deck_s_table(name, original, masked, cart, differences, overlaps) -
         ([(-0.219, 0.051), (-0.424, 0.601), (-0.538, 0.423), (-0.349, 0.244)], 0.726),  # CART, M = 20
     ],
 )
-def test_the_deck_s_averages_for_work_disability(copies, mean) -> None:
+def test_printed_averages_for_work_disability_are_found_again(copies, mean) -> None:
     original = [(-0.312, -0.053), (-0.018, 1.053), (-0.364, 0.527), (-0.435, 0.137)]
     found = np.mean([overlap(one, two) for one, two in zip(original, copies, strict=True)])
     assert found == pytest.approx(mean, abs=0.002)

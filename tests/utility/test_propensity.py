@@ -1,4 +1,4 @@
-"""Propensity scores: their ends, their law under chance, and both models [004-29]."""
+"""Propensity scores: their ends, their law under chance, and both models."""
 
 from __future__ import annotations
 

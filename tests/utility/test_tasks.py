@@ -1,4 +1,4 @@
-"""Train on synthetic, test on real, with both baselines [003-40, 46]."""
+"""Train on synthetic, test on real, with both baselines."""
 
 from __future__ import annotations
 

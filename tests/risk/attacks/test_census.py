@@ -1,4 +1,4 @@
-"""The census block: one table, two without 4A, thousands with noise; and the thirty triples. [002-71, 002-72, 002-73]"""
+"""The census block: one table, two without 4A, thousands with noise; and the thirty triples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dinur and Nissim: the bound 4E is never passed and is reached; linear decoding follows the known curve. [002-16, 002-17]"""
+"""Dinur and Nissim: the bound 4E is never passed and is reached; linear decoding follows the known curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two counts and one person: certain without noise, bounded with it. [002-13, 002-14]"""
+"""Two counts and one person: certain without noise, bounded with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The floating-point attack breaks the textbook and not the curator. [001-20]"""
+"""The floating-point attack breaks the textbook and not the curator."""
 
 from __future__ import annotations
 

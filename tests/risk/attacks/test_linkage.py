@@ -1,4 +1,4 @@
-"""A made city behaves as Cambridge did. [002-20]"""
+"""A made city behaves as Cambridge did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scoreboard names more the more is known, rarely wrongly, and nobody where nothing is known. [002-01]"""
+"""The scoreboard names more the more is known, rarely wrongly, and nobody where nothing is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The solver finds every table and no other: against brute force on small puzzles, and on the census block. [002-71, 002-73]"""
+"""The solver finds every table and no other: against brute force on small puzzles, and on the census block."""
 
 from __future__ import annotations
 
