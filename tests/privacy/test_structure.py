@@ -128,7 +128,7 @@ AUDITED = {"besides", "bounds", "choice", "descent", "marginals", "quantiles", "
 
 
 def test_every_mechanism_is_audited():
-    """A new one has to be: add it to tests/privacy/cases.py or test_audit.py, then here."""
+    """A new one has to be: add it to tests/kit/privacy/cases.py or test_audit.py, then here."""
     assert {p.stem for p in MECHANISMS} <= AUDITED
 
 
