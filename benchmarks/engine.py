@@ -22,8 +22,8 @@ from collections.abc import Callable
 import numpy as np
 
 from understudy.models import TreeModel
-from understudy.models.calibration import Calibration
-from understudy.models.junction_tree import JunctionTree, forecast
+from understudy.models.inference.calibration import Calibration
+from understudy.models.inference.junction_tree import JunctionTree, forecast
 from understudy.schema import Categorical, Schema
 
 GOAL, ROWS, SECONDS = 10.0, 1_000_000, 2.0

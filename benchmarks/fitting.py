@@ -22,8 +22,8 @@ import numpy as np
 
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Clique, Identity, Measurement, Measurements
-from understudy.models.estimation import estimate
-from understudy.models.junction_tree import forecast
+from understudy.models.fitting.estimate import estimate
+from understudy.models.inference.junction_tree import forecast
 from understudy.schema import Categorical, Schema
 
 BUDGETS = {1: 2 * 0.016557, 10: 2 * 1.182533}

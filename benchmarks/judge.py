@@ -20,7 +20,7 @@ import numpy as np
 
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Clique, Identity, Measurement, Measurements
-from understudy.models.estimation import estimate
+from understudy.models.fitting.estimate import estimate
 from understudy.schema import Categorical, Schema
 
 SIZES = (3, 4, 5, 2, 6)

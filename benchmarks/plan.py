@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import understudy as us
-from understudy.models.residuals import Residuals
+from understudy.models.estimates.residuals import Residuals
 from understudy.schema import load_schema
 from understudy.workflow.precision import known
 folder, name, epsilon, sampled = sys.argv[1:]

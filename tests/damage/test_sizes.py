@@ -21,8 +21,8 @@ from understudy.accounting.ledger import Ledger
 from understudy.errors import LedgerTampered, Refused, SchemaError
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models import ProductModel
-from understudy.models.possible import keep_possible
-from understudy.models.residuals import Residuals
+from understudy.models.estimates.residuals import Residuals
+from understudy.models.rules.structural_zeros import keep_possible
 from understudy.releases import Guarantee, Release
 from understudy.schema import Boolean, Schema, parse_schema
 

@@ -13,10 +13,12 @@ from scipy.stats import norm
 from kit.models.brute_force import brute
 from kit.models.build import ALPHA, schema_of
 from understudy.errors import Refused, ReleaseError, SchemaError
-from understudy.models import Conditional, Model, TreeModel, elimination, from_parts, tree, tree_sampling
-from understudy.models.beliefs import divided
-from understudy.models.meeting import drawn, met
-from understudy.models.possible import impossible_masks, impossible_rows
+from understudy.models import Conditional, Model, TreeModel, from_parts, tree
+from understudy.models.inference import elimination
+from understudy.models.inference.calibrated_tree import divided
+from understudy.models.rules.structural_zeros import impossible_masks, impossible_rows
+from understudy.models.sampling import tree_rows
+from understudy.models.sampling.to_targets import drawn, met
 from understudy.schema import Boolean, Categorical, Integer, Schema, parse_predicate
 
 RNG = np.random.default_rng
@@ -207,7 +209,7 @@ def test_completing_mixed_evidence_at_both_ends_of_a_chain():
 
 
 def test_completing_in_many_parts_is_the_same_distribution(monkeypatch):
-    monkeypatch.setattr(tree_sampling, "LIKELIHOODS", 1)
+    monkeypatch.setattr(tree_rows, "LIKELIHOODS", 1)
     test_completing_mixed_evidence_at_both_ends_of_a_chain()
 
 

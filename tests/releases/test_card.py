@@ -18,11 +18,11 @@ from understudy.accounting import Cost, Currency, Law
 from understudy.errors import Refused
 from understudy.measurements import Distance, Gap, Measurements
 from understudy.models import ProductModel
-from understudy.models.bounds import measured_bound
-from understudy.models.confidence import gap_bound, supported_bound
-from understudy.models.interactions import MEAN
-from understudy.models.rounding import left_over
-from understudy.models.variance import noise_size, noise_variance
+from understudy.models.estimates.noise_moments import noise_size, noise_variance
+from understudy.models.fitting.marginal_strength import MEAN
+from understudy.models.sampling.rounding import left_over
+from understudy.models.uncertainty.intervals import gap_bound, supported_bound
+from understudy.models.uncertainty.measured_bound import measured_bound
 from understudy.releases import Release, Verdict
 from understudy.releases.card import ROOM
 from understudy.schema import Categorical, Integer, Schema, parse_predicate

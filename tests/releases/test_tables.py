@@ -14,7 +14,7 @@ from kit.releases.builders import SMALL, measured, release
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.measurements import Identity, Measurement, Measurements
-from understudy.models.variance import noise_variance
+from understudy.models.estimates.noise_moments import noise_variance
 from understudy.releases.tables import tidy_tables
 from understudy.schema import Categorical, Schema, parse_predicate
 

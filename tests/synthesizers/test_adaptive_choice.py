@@ -12,7 +12,7 @@ import pytest
 
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Centring, Distance, Identity, Measurement, Measurements
-from understudy.models.variance import noise_variance
+from understudy.models.estimates.noise_moments import noise_variance
 from understudy.synthesizers.adaptive_choice import Prospects, fitted, hidden, settled, told, with_columns
 
 

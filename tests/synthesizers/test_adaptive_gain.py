@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from understudy.models.interactions import MEAN
+from understudy.models.fitting.marginal_strength import MEAN
 from understudy.synthesizers.adaptive_gain import PARTS, best_parts, gain_curve
 
 

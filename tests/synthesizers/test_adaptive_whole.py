@@ -16,7 +16,7 @@ from understudy.accounting import Cost, Currency, Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Measurements
-from understudy.models.residuals import Residuals
+from understudy.models.estimates.residuals import Residuals
 from understudy.schema import Integer, Schema, parse_predicate
 from understudy.synthesizers.adaptive import Adaptive
 from understudy.synthesizers.adaptive_choice import Prospects
@@ -53,7 +53,7 @@ def looked(clique: tuple[str, ...], maps: tuple[AxisMap, ...], scale: Fraction) 
 
 @pytest.mark.parametrize("maps", KINDS)
 def test_what_an_answer_tells_of_a_residual_is_its_exact_variance(maps):
-    """Held against the pooled estimate of models/residuals.py, where every smaller residual is known without noise to speak of."""
+    """Held against the pooled estimate of models/estimates/residuals.py, where every smaller residual is known without noise to speak of."""
     ask = Ask(("a", "b", "c"), maps, 0.25)
     moved = float(marginal_sensitivity(maps, Neighbours.ADD_REMOVE).l2_squared)
     look = looked(ask.clique, maps, Fraction(100 * (moved / ask.part) ** 0.5).limit_denominator(10**6))

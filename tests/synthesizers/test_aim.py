@@ -15,8 +15,8 @@ from kit.synthesizers.watched import Watched
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.models.estimation import estimate
-from understudy.models.junction_tree import forecast
+from understudy.models.fitting.estimate import estimate
+from understudy.models.inference.junction_tree import forecast
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import Workload, silent
 from understudy.synthesizers.aim import AIM, Pool, unit_noise

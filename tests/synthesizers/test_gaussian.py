@@ -11,7 +11,7 @@ from kit.synthesizers.chains import MODES, audited, chain, pair_error, prices_ad
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.models.junction_tree import forecast
+from understudy.models.inference.junction_tree import forecast
 from understudy.synthesizers import Gaussian, Workload, silent
 from understudy.synthesizers.check import CHECKS, check_many_columns
 from understudy.synthesizers.gaussian import fitting

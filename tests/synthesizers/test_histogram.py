@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kit.models.build import listed, measured, schema_of
 from understudy.errors import Refused
 from understudy.models import default_rows
-from understudy.models.consistency import clamp_bias
+from understudy.models.estimates.consistency import clamp_bias
 from understudy.schema import Categorical, Schema
 from understudy.synthesizers import Histogram
 

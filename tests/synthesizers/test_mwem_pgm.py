@@ -12,7 +12,7 @@ import pytest
 from kit.synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.models.junction_tree import forecast
+from understudy.models.inference.junction_tree import forecast
 from understudy.synthesizers import MWEMPGM, Workload, silent
 from understudy.synthesizers.check import CHECKS, check_many_columns
 from understudy.synthesizers.mwem_pgm import candidates, small_enough

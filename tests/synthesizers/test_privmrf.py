@@ -14,7 +14,7 @@ from kit.synthesizers.chains import chain_of_labels
 from kit.synthesizers.watched import Watched
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.models.junction_tree import JunctionTree, forecast
+from understudy.models.inference.junction_tree import JunctionTree, forecast
 from understudy.synthesizers import Workload, silent
 from understudy.synthesizers.privmrf import PrivMRF, graph, holding, inside
 

@@ -12,7 +12,7 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Centring
-from understudy.models.residuals import Residuals
+from understudy.models.estimates.residuals import Residuals
 from understudy.synthesizers import Residual
 from understudy.synthesizers.check import CHECKS, check_many_columns
 from understudy.synthesizers.residual import Plan

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import AxisMap, Centring, Identity, Measurement, Measurements, Partition
-from understudy.models.residuals import Residuals
+from understudy.models.estimates.residuals import Residuals
 from understudy.schema import Integer, Schema
 from understudy.workflow.precision import known
 

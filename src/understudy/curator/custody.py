@@ -19,7 +19,7 @@ from understudy.curator.room import Room, Rows
 from understudy.curator.sums import Mean, Sum
 from understudy.errors import BudgetExceeded, Refused
 from understudy.measurements import AxisMap, Clique, Distance, Identity, Measurement, Measurements
-from understudy.models.witness import set_aside
+from understudy.models.rules.satisfiability import set_aside
 from understudy.schema import Lattice, Schema
 from understudy.schema.rule import Broken
 

@@ -39,7 +39,7 @@ from understudy.curator.room import Room
 from understudy.curator.till import Answer
 from understudy.errors import Refused
 from understudy.measurements import Clique, Sparse
-from understudy.models.possible import forbidden_rows, impossible_masks, impossible_rows
+from understudy.models.rules.structural_zeros import forbidden_rows, impossible_masks, impossible_rows
 from understudy.noise.enclosure import normal_tail
 from understudy.noise.tails import tails
 from understudy.schema import Schema

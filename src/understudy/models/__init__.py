@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
-from understudy.models.aimed import AimedModel
 from understudy.models.dense import DenseModel
 from understudy.models.model import Arrays, Codes, Conditional, Facts, Model, Portable, default_rows
 from understudy.models.network import NetworkModel
 from understudy.models.product import ProductModel
+from understudy.models.refined_tree import AimedModel
 from understudy.models.rows import RowsModel
 from understudy.models.sparse import SparseModel
 from understudy.models.tree import TreeModel

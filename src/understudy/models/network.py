@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Clique, Measurements
-from understudy.models.consistency import clamp, project_simplex
-from understudy.models.factor import Factor, eliminate, elimination, margin, product
-from understudy.models.given import check_given
+from understudy.models.estimates.consistency import clamp, project_simplex
+from understudy.models.estimates.pooling import pool_column, pool_total
+from understudy.models.estimates.residuals import Residuals
+from understudy.models.inference.factor import Factor, eliminate, elimination, margin, product
 from understudy.models.model import Arrays, Codes, Facts
-from understudy.models.parts import TOLERANCE, exactly, read_total
-from understudy.models.pooling import pool_column, pool_total
-from understudy.models.residuals import Residuals
-from understudy.models.rounding import round_groups
-from understudy.models.uniform import fill, uniform_shares
+from understudy.models.sampling.conditions import check_given
+from understudy.models.sampling.rounding import round_groups
+from understudy.models.sampling.unmeasured import fill, uniform_shares
+from understudy.models.serialization import TOLERANCE, exactly, read_total
 from understudy.schema import Schema
 
 Array = NDArray[np.float64]
@@ -60,7 +60,7 @@ class NetworkModel:
     """A Bayesian network over all columns, parents before children, for `total` rows.
 
     Structural zeros inside one node's columns have no share; those between columns of different nodes are beyond it, so its rows are
-    repaired (models/possible.py).
+    repaired (models/rules/structural_zeros.py).
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))

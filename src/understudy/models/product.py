@@ -12,13 +12,13 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.measurements import Clique, Measurements
-from understudy.models.consistency import project_simplex
-from understudy.models.given import check_given
+from understudy.models.estimates.consistency import project_simplex
+from understudy.models.estimates.pooling import pool_column, pool_total
 from understudy.models.model import Arrays, Codes, Facts, in_one_piece
-from understudy.models.parts import exactly, read_shares, read_total
-from understudy.models.pooling import pool_column, pool_total
-from understudy.models.rounding import left_over, shuffled_codes
-from understudy.models.uniform import fill, uniform_shares
+from understudy.models.sampling.conditions import check_given
+from understudy.models.sampling.rounding import left_over, shuffled_codes
+from understudy.models.sampling.unmeasured import fill, uniform_shares
+from understudy.models.serialization import exactly, read_shares, read_total
 from understudy.schema import Schema
 
 
@@ -26,7 +26,7 @@ from understudy.schema import Schema
 class ProductModel:
     """P(row) = Π P(column), for `total` rows. `shares` holds each column's distribution; each sums to one.
 
-    Structural zeros between columns are beyond it: its marginals do not know them, its rows are repaired (models/possible.py).
+    Structural zeros between columns are beyond it: its marginals do not know them, its rows are repaired (models/rules/structural_zeros.py).
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="parent", nullable=False)))

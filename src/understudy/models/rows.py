@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from understudy.errors import ReleaseError
 from understudy.measurements import Clique
 from understudy.models.model import Arrays, Codes, Facts
-from understudy.models.parts import exactly, read_total
-from understudy.models.possible import impossible_masks, impossible_rows
-from understudy.models.uniform import fill, uniform_shares
+from understudy.models.rules.structural_zeros import impossible_masks, impossible_rows
+from understudy.models.sampling.unmeasured import fill, uniform_shares
+from understudy.models.serialization import exactly, read_total
 from understudy.schema import Schema
 
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.measurements import Clique
-from understudy.models.given import Groups, check_given, deal, group
 from understudy.models.model import Arrays, Codes, Facts
-from understudy.models.parts import exactly, read_clique, read_codes, read_shares, read_total
-from understudy.models.rounding import round_groups
-from understudy.models.uniform import fill, uniform_shares
+from understudy.models.sampling.conditions import Groups, check_given, deal, group
+from understudy.models.sampling.rounding import round_groups
+from understudy.models.sampling.unmeasured import fill, uniform_shares
+from understudy.models.serialization import exactly, read_clique, read_codes, read_shares, read_total
 from understudy.schema import Schema
 
 

@@ -2,7 +2,7 @@
 
 P(row) ∝ exp(Σ θ_c(row_c)): of all distributions with the same marginals on the cliques, the one of maximum entropy. Sums, samples and
 conditional samples are exact. Structural zeros are potentials of minus infinity; a declaration about columns that no clique brings together
-becomes a clique of its own where the tree can hold it, and what it cannot hold is kept in every row all the same (models/possible.py).
+becomes a clique of its own where the tree can hold it, and what it cannot hold is kept in every row all the same (models/rules/structural_zeros.py).
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Clique
-from understudy.models.beliefs import Beliefs, divided, reduced
-from understudy.models.calibration import Calibration
-from understudy.models.elimination import all_pairs, eliminated
-from understudy.models.given import check_given
-from understudy.models.junction_tree import ROOT, JunctionTree, forecast
-from understudy.models.meeting import FEW, MANY, drawn, met, shares_to_meet
+from understudy.models.inference.calibrated_tree import Beliefs, divided, reduced
+from understudy.models.inference.calibration import Calibration
+from understudy.models.inference.elimination import all_pairs, eliminated
+from understudy.models.inference.junction_tree import ROOT, JunctionTree, forecast
 from understudy.models.model import CHUNK, Arrays, Codes, Facts, default_rows, in_one_piece
-from understudy.models.parts import exactly, read_total
-from understudy.models.possible import impossible_masks
-from understudy.models.rounding import left_over
-from understudy.models.tree_sampling import complete_tree, drawing_order
-from understudy.models.uniform import fill
+from understudy.models.rules.structural_zeros import impossible_masks
+from understudy.models.sampling.conditions import check_given
+from understudy.models.sampling.rounding import left_over
+from understudy.models.sampling.to_targets import FEW, MANY, drawn, met, shares_to_meet
+from understudy.models.sampling.tree_rows import complete_tree, drawing_order
+from understudy.models.sampling.unmeasured import fill
+from understudy.models.serialization import exactly, read_total
 from understudy.schema import Schema
 
 Array = NDArray[np.float64]

@@ -24,7 +24,7 @@ import numpy as np
 
 from understudy.errors import Refused, SchemaError
 from understudy.measurements import Clique
-from understudy.models.confidence import CONFIDENCE
+from understudy.models.uncertainty.intervals import CONFIDENCE
 from understudy.releases.interval import interval, modelled, passed, reckoned
 from understudy.releases.portion import LARGEST, portion
 from understudy.releases.questions import remedy, spelled

@@ -2,7 +2,7 @@
 
 For each marginal: was everything about it measured (supported), how noisy are its cells, and a bound on the share of rows that the release
 puts in the wrong cell (the total variation distance), which holds 95 times in 100 for any one marginal. The mathematics is in
-models/bounds.py and, for distances and for noise that is not Gaussian, in models/confidence.py. A marginal about which nothing was
+models/uncertainty/measured_bound.py and, for distances and for noise that is not Gaussian, in models/uncertainty/intervals.py. A marginal about which nothing was
 bought has no bound, and the card says so rather than guess.
 """
 
@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from understudy.accounting.law import Law
 from understudy.errors import Refused
 from understudy.measurements import Clique, Gap
-from understudy.models.bounds import measured_bound
-from understudy.models.confidence import CONFIDENCE, Bound, gap_bound, supported_bound
-from understudy.models.interactions import MEAN
+from understudy.models.estimates.noise_moments import least_size
+from understudy.models.estimates.residuals import Residuals
+from understudy.models.fitting.marginal_strength import MEAN
 from understudy.models.model import Rounded
-from understudy.models.residuals import Residuals
-from understudy.models.variance import least_size
+from understudy.models.uncertainty.intervals import CONFIDENCE, Bound, gap_bound, supported_bound
+from understudy.models.uncertainty.measured_bound import measured_bound
 from understudy.releases.pile import Pile, piles
 from understudy.releases.recoding import recoded
 

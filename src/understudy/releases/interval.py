@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Currency
 from understudy.measurements import Clique
-from understudy.models.confidence import CONFIDENCE, deviation_of, deviations, gap_bound
+from understudy.models.uncertainty.intervals import CONFIDENCE, deviation_of, deviations, gap_bound
 
 if TYPE_CHECKING:
     from understudy.releases.card import Card

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.measurements import AxisMap, Centring, Measurement, Measurements, Partition, Sparse
-from understudy.models.variance import noise_variance
+from understudy.models.estimates.noise_moments import noise_variance
 from understudy.releases.frames.duck import Session
 from understudy.schema import Schema
 

@@ -13,8 +13,8 @@
      Where one tree has room for all columns, pairs and triples there are, they get what is left at once (synthesizers/adaptive_whole.py).
   5. With that part, the triples that gain most by their distance from the model by then.
   6. The model of maximum entropy on a junction tree of at most `cells` cells, leaning towards simpler ones where noise is all there is to
-     see (models/interactions.py), in the way that serves the answers best (models/caution.py). What was measured and has no room there
-     becomes aims that rows of a sample meet (models/aimed.py).
+     see (models/fitting/marginal_strength.py), in the way that serves the answers best (models/fitting/selection.py). What was measured and has no room there
+     becomes aims that rows of a sample meet (models/refined_tree.py).
 
 Two columns have nothing to choose, and pairs of two-valued columns that noise hides are asked for all at once
 (synthesizers/adaptive_outright.py). In a pure run few columns, or few cells, get all that they are worth at once
@@ -47,10 +47,10 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Measurements
-from understudy.models.aimed import AimedModel
-from understudy.models.aiming import aimed
-from understudy.models.estimation import LIMIT_CELLS, estimate
-from understudy.models.interactions import MEAN
+from understudy.models.fitting.estimate import LIMIT_CELLS, estimate
+from understudy.models.fitting.marginal_strength import MEAN
+from understudy.models.fitting.off_tree_targets import aimed
+from understudy.models.refined_tree import AimedModel
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive_choice import fitted, within

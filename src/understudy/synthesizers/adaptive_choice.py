@@ -19,9 +19,9 @@ from itertools import combinations
 import numpy as np
 
 from understudy.measurements import Clique, Distance, Measurement, Measurements
-from understudy.models.interactions import MEAN
-from understudy.models.residuals import Residuals
-from understudy.models.variance import noise_variance
+from understudy.models.estimates.noise_moments import noise_variance
+from understudy.models.estimates.residuals import Residuals
+from understudy.models.fitting.marginal_strength import MEAN
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive_gain import Array, best_parts, gain_curve
 from understudy.synthesizers.contrasts import Maps, contrasted, saving

@@ -23,8 +23,8 @@ import numpy as np
 
 from understudy.accounting.law import Law
 from understudy.measurements import Clique
-from understudy.models.interactions import MEAN, around
-from understudy.models.variance import noise_variance
+from understudy.models.estimates.noise_moments import noise_variance
+from understudy.models.fitting.marginal_strength import MEAN, around
 from understudy.synthesizers.adaptive_choice import LEAST, Prospects, with_columns
 from understudy.synthesizers.adaptive_gain import Array
 from understudy.synthesizers.adaptive_weights import mean_order

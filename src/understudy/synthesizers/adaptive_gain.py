@@ -1,6 +1,6 @@
 """What measuring a marginal gains, and how a budget is shared out so that all of it gains most.
 
-Let a count lie around what a model expects of it, e, with variance τ²·e (models/interactions.py); τ is told from the noisy distance between
+Let a count lie around what a model expects of it, e, with variance τ²·e (models/fitting/marginal_strength.py); τ is told from the noisy distance between
 the marginal and the model, which is Σ √(2/π)·τ·√e in the mean. Measured with noise of variance v and believed as far as that deserves, its
 variance falls to τ²e·v / (τ²e + v), so the marginal gains
 
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.interactions import MEAN, folded
+from understudy.models.fitting.marginal_strength import MEAN, folded
 
 Array = NDArray[np.float64]
 

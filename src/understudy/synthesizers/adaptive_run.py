@@ -13,9 +13,9 @@ import numpy as np
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Clique, Gap, Identity, Measurements, gaps_of
-from understudy.models.aiming import aimed, expected_counts
-from understudy.models.estimation import estimate
-from understudy.models.interactions import MEAN, around
+from understudy.models.fitting.estimate import estimate
+from understudy.models.fitting.marginal_strength import MEAN, around
+from understudy.models.fitting.off_tree_targets import aimed, expected_counts
 from understudy.models.tree import TreeModel
 from understudy.synthesizers.adaptive_choice import (
     ACROSS,

@@ -36,11 +36,11 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Currency
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
-from understudy.models.estimation import LIMIT_CELLS, estimate
-from understudy.models.junction_tree import JunctionTree, forecast
+from understudy.models.estimates.noise_moments import noise_variance
+from understudy.models.fitting.estimate import LIMIT_CELLS, estimate
+from understudy.models.inference.growth_bounds import widenings
+from understudy.models.inference.junction_tree import JunctionTree, forecast
 from understudy.models.tree import TreeModel
-from understudy.models.variance import noise_variance
-from understudy.models.widening import widenings
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,

@@ -26,8 +26,8 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
-from understudy.models.estimation import estimate_tree
-from understudy.models.junction_tree import forecast
+from understudy.models.fitting.estimate import estimate_tree
+from understudy.models.inference.junction_tree import forecast
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import (

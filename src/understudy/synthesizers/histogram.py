@@ -22,10 +22,10 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Measurements
-from understudy.models.consistency import clamp, project_simplex
 from understudy.models.dense import DenseModel
-from understudy.models.pooling import pool_marginal, pool_total
-from understudy.models.uniform import uniform_shares
+from understudy.models.estimates.consistency import clamp, project_simplex
+from understudy.models.estimates.pooling import pool_marginal, pool_total
+from understudy.models.sampling.unmeasured import uniform_shares
 from understudy.schema import Schema, codec_of
 from understudy.synthesizers.base import (
     About,

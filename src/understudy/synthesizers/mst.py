@@ -8,7 +8,7 @@ McKenna, Miklau, Sheldon, "Winning the NIST contest: a scalable and general appr
      independent columns would. Kruskal's algorithm, each edge by a private choice among the pairs between two components still
      apart: d − 1 choices.
   3. The tree's pairs (the rest).
-  4. The model of maximum entropy that has these marginals (models/estimation.py).
+  4. The model of maximum entropy that has these marginals (models/fitting/estimate.py).
 
 Why it is private: steps 1 to 3 are questions to the curator, priced one by one. In step 2, p_a, p_b and N are those of step 1,
 paid for and public by then, so one row moves one cell of M_ab and the weight by 1 (2 under replace); weights of different pairs
@@ -43,10 +43,10 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Identity, Measurements, Partition
-from understudy.models.estimation import estimate_tree
-from understudy.models.junction_tree import forecast
+from understudy.models.estimates.residuals import Residuals
+from understudy.models.fitting.estimate import estimate_tree
+from understudy.models.inference.junction_tree import forecast
 from understudy.models.product import ProductModel
-from understudy.models.residuals import Residuals
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import (

@@ -39,10 +39,10 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurement, Measurements, Partition
-from understudy.models.consistency import project_simplex
 from understudy.models.dense import DenseModel
-from understudy.models.pooling import pool_marginal, pool_total
-from understudy.models.uniform import uniform_shares
+from understudy.models.estimates.consistency import project_simplex
+from understudy.models.estimates.pooling import pool_marginal, pool_total
+from understudy.models.sampling.unmeasured import uniform_shares
 from understudy.schema import Schema, codec_of
 from understudy.synthesizers.base import (
     About,

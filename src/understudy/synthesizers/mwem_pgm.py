@@ -26,8 +26,8 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
-from understudy.models.estimation import estimate, estimate_tree
-from understudy.models.possible import impossible_masks
+from understudy.models.fitting.estimate import estimate, estimate_tree
+from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import (

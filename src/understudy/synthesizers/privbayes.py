@@ -38,10 +38,10 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurement, Measurements
-from understudy.models.estimation import estimate_tree
+from understudy.models.estimates.pooling import pool_total
+from understudy.models.fitting.estimate import estimate_tree
 from understudy.models.model import Codes, Portable
 from understudy.models.network import NetworkModel
-from understudy.models.pooling import pool_total
 from understudy.models.product import ProductModel
 from understudy.schema import Schema, codec_of
 from understudy.synthesizers.base import (

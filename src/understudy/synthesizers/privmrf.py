@@ -29,8 +29,8 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements, gaps_of
-from understudy.models.estimation import LIMIT_CELLS, Estimate, estimate
-from understudy.models.junction_tree import JunctionTree, forecast
+from understudy.models.fitting.estimate import LIMIT_CELLS, Estimate, estimate
+from understudy.models.inference.junction_tree import JunctionTree, forecast
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.aim import LOOSE, noise_power, one_ways, unit_noise

@@ -12,14 +12,14 @@ Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang, "PrivSyn: differentially priv
   4. Pairs that form a clique are measured together as one marginal while that has fewer than `largest` cells and shares at most two
      columns with the cliques accepted before; large cliques first.
   5. Measure those (eight tenths), each with a part ∝ n^(2/3), or n^(1/2) for Laplace noise.
-  6. Make the marginals agree (models/agreement.py), grow a table of rows from them (models/gum.py).
+  6. Make the marginals agree (models/estimates/overlap_consistency.py), grow a table of rows from them (models/sampling/gum.py).
 
 Why it is private: steps 1, 2 and 5 are questions to the curator, priced one by one; all else is computed from their answers and sizes.
 
 Two refinements of what the answers say, both options, both on by default and free of charge:
   * `occupied`: counts are cut at zero in the end, so a cell that expects next to no rows (by the paid one-ways) never has an error of the
     noise's size. Such cells do not count in nᵢ, which lets large and mostly empty pairs be measured that are worth it.
-  * `shrink`: noisy marginals are drawn towards independence where noise is all there is to see (models/shrinkage.py).
+  * `shrink`: noisy marginals are drawn towards independence where noise is all there is to see (models/estimates/shrinkage.py).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Currency
 from understudy.errors import Refused
 from understudy.measurements import Clique, Distance, Measurements, gaps_of
-from understudy.models.agreement import Targets, agree
-from understudy.models.gum import Pace, grow
-from understudy.models.pooling import Pooled, pool_total
+from understudy.models.estimates.noise_moments import cell_variance, noise_variance
+from understudy.models.estimates.overlap_consistency import Targets, agree
+from understudy.models.estimates.pooling import Pooled, pool_total
+from understudy.models.estimates.shrinkage import shrink
 from understudy.models.product import ProductModel
 from understudy.models.rows import RowsModel
-from understudy.models.shrinkage import shrink
-from understudy.models.variance import cell_variance, noise_variance
+from understudy.models.sampling.gum import Pace, grow
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,

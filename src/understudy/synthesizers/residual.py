@@ -44,7 +44,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurements
-from understudy.models.estimation import estimate_tree
+from understudy.models.fitting.estimate import estimate_tree
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import (

@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from understudy.accounting.cost import Currency
 from understudy.measurements import Clique, Measurements
-from understudy.models.junction_tree import JunctionTree, forecast
-from understudy.models.possible import impossible_masks
+from understudy.models.inference.junction_tree import JunctionTree, forecast
+from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.schema import Schema
 from understudy.synthesizers.base import APART, Curator
 

@@ -19,8 +19,8 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Measurements
-from understudy.models.pooling import pool_cells, pool_total
-from understudy.models.possible import impossible_masks, impossible_rows
+from understudy.models.estimates.pooling import pool_cells, pool_total
+from understudy.models.rules.structural_zeros import impossible_masks, impossible_rows
 from understudy.models.sparse import SparseModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import (

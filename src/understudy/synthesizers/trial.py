@@ -15,7 +15,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models import Codes, Model, default_rows
-from understudy.models.possible import impossible_masks, impossible_rows
+from understudy.models.rules.structural_zeros import impossible_masks, impossible_rows
 from understudy.schema import Boolean, Categorical, Column, Identifier, Integer, Schema, Unit
 from understudy.synthesizers.base import Curator, Synthesizer, Workload, silent
 

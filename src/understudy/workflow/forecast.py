@@ -16,9 +16,9 @@ import numpy as np
 from understudy.curator.population import Population
 from understudy.measurements import Clique, Measurements
 from understudy.models import Portable
-from understudy.models.interactions import MEAN
-from understudy.models.residuals import Residuals
-from understudy.models.variance import least_size
+from understudy.models.estimates.noise_moments import least_size
+from understudy.models.estimates.residuals import Residuals
+from understudy.models.fitting.marginal_strength import MEAN
 from understudy.releases.frames import to_frame
 from understudy.schema import Schema
 from understudy.synthesizers import Synthesizer

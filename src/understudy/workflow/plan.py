@@ -19,8 +19,8 @@ from understudy.curator.discovery import MOST_ALONE, uncut
 from understudy.curator.rehearsal import ASSUMED_RANGE, ASSUMED_VALUES, rehearse
 from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Measurement, Measurements
-from understudy.models.interactions import MEAN
-from understudy.models.variance import cell_variance, noise_size
+from understudy.models.estimates.noise_moments import cell_variance, noise_size
+from understudy.models.fitting.marginal_strength import MEAN
 from understudy.schema import Categorical, Column, Schema, Undeclared, load_schema
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.wishes import check_wishes, wishes

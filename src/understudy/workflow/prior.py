@@ -2,7 +2,7 @@
 
 Nothing about them is protected; the guarantee lists them among what was declared public. Which of their marginals are of use is told from
 them alone and costs nothing. How far those are from the truth is bought: a noisy distance each, and the number of rows where nothing else
-tells it. Synthesizers find both among what is known already, and a fit believes the public table as far as it deserves (models/prior.py).
+tells it. Synthesizers find both among what is known already, and a fit believes the public table as far as it deserves (models/fitting/public_prior.py).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from understudy.curator import Custody
 from understudy.errors import Refused, TableError
 from understudy.measurements import Clique, Gap, Measurements, gaps_of
-from understudy.models.estimation import fitting_cliques
-from understudy.models.pooling import pool_total
+from understudy.models.estimates.pooling import pool_total
+from understudy.models.fitting.estimate import fitting_cliques
 from understudy.schema import Schema
 from understudy.tables import Source, Table
 

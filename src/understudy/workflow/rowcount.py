@@ -9,7 +9,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator.custody import agreed_rows
 from understudy.errors import Refused
 from understudy.measurements import Measurements
-from understudy.models.pooling import pool_total
+from understudy.models.estimates.pooling import pool_total
 from understudy.schema import Schema
 from understudy.tables import Table
 

@@ -25,8 +25,8 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window, check_epsilon, discovery_shares, needs_delta
 from understudy.errors import Refused
 from understudy.measurements import Measurements
-from understudy.models.watching import watching
-from understudy.models.witness import refuse_contradictions
+from understudy.models.progress import watching
+from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.releases import Guarantee, Release, Statement, Step
 from understudy.releases.document import COLUMNS_LIMIT
 from understudy.releases.frames import KINDS

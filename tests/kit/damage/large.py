@@ -20,7 +20,7 @@ from kit.damage.worker import peak
 from understudy.cli.root import run
 from understudy.errors import UnderstudyError
 from understudy.models import ProductModel
-from understudy.models.witness import refuse_contradictions
+from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.releases import Guarantee, Release
 from understudy.releases.file import load
 from understudy.schema import Schema, dump_schema, load_schema

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.measurements import AxisMap, Clique
-from understudy.models.logspace import aligned
+from understudy.models.inference.log_calibration import aligned
 from understudy.schema import Schema
 
 

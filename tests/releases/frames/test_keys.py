@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from understudy.models import ProductModel
-from understudy.models.people import FIRST
+from understudy.models.sampling.persons import FIRST
 from understudy.releases.frames import cells, to_frame
 from understudy.releases.writing import write_rows
 from understudy.schema import parse_schema

@@ -14,8 +14,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
-from understudy.models.settling import settled
-from understudy.models.witness import find_row
+from understudy.models.rules.repair_values import settled
+from understudy.models.rules.satisfiability import find_row
 from understudy.releases.frames.keys import Keys, key_column
 from understudy.schema import (
     Boolean,

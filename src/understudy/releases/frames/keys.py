@@ -11,8 +11,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.models.people import FIRST, LAST, gathered, speaker
-from understudy.models.settling import Redraw, broken_rows, settled
+from understudy.models.rules.repair_values import Redraw, broken_rows, settled
+from understudy.models.sampling.persons import FIRST, LAST, gathered, speaker
 from understudy.schema import Column, Decoded, Integer, Schema
 
 Codes = Mapping[str, NDArray[np.integer]]

@@ -1,0 +1,1 @@
+"""What measurements say of marginals: loss terms, pooled least squares, consistency, shrinkage."""

@@ -1,0 +1,92 @@
+"""Noisy marginals that overlap, made to agree: on the number of rows, on every column they share, and on being counts.
+
+Qardaji, Yang, Li, "PriView: practical differentially private release of marginal contingency tables", 2014, §4.3; Zhang et al., "PrivSyn:
+differentially private data synthesis", 2021, §3.3.
+
+For a set of columns S that several marginals hold, each gives an estimate of the counts over S: its own sum over the other columns. A sum
+of k cells has k times the variance of one, so the estimates are averaged with weights ∝ 1/(variance · k), and each marginal spreads
+what it lacks evenly over the cells behind. That leaves all sums over smaller sets as they are, so sets are taken from small to large.
+
+Then every marginal is projected on the non-negative counts with the right total (Norm-Sub: cut at zero, take the surplus evenly off the
+rest, again and again; its limit is the Euclidean projection). That disturbs the agreement a little, so both are repeated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.measurements import Clique
+from understudy.models.estimates.consistency import project_simplex
+from understudy.models.estimates.pooling import Pooled
+from understudy.schema import Schema
+
+ROUNDS = 20
+"""Agreement and projection, at most this often."""
+
+CLOSE = 1e-4
+"""Marginals that agree up to this share of the rows agree."""
+
+Targets = dict[Clique, NDArray[np.float64]]
+
+
+def agree(schema: Schema, pooled: Mapping[Clique, Pooled], total: float) -> Targets:
+    """Non-negative marginals that sum to `total`, agree on shared columns (all but exactly) and hold nothing in structural zeros.
+
+    >>> from understudy.schema import Boolean
+    >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in "abc"))
+    >>> ab = Pooled(np.array([[4.0, 1.0], [1.0, 4.0]]), variance=1.0)
+    >>> bc = Pooled(np.array([[4.0, 2.0], [1.0, 3.0]]), variance=1.0)
+    >>> found = agree(schema, {("a", "b"): ab, ("b", "c"): bc}, 10.0)
+    >>> found["a", "b"].sum(axis=0).tolist(), found["b", "c"].sum(axis=1).tolist()
+    ([5.5, 4.5], [5.5, 4.5])
+    """
+    allowed = {clique: _allowed(schema, clique) for clique in pooled}
+    tables = {c: p.values + (total - float(p.values.sum())) / p.values.size for c, p in pooled.items()}
+    shared = shared_sets(list(pooled))
+    for _ in range(ROUNDS):
+        gap = 0.0
+        for columns in shared:
+            gap = max(gap, _average(columns, tables, pooled))
+        tables = {c: project_simplex(t, total, allowed=allowed[c]) for c, t in tables.items()}
+        if gap <= CLOSE * max(total, 1.0):
+            break
+    return tables
+
+
+def shared_sets(cliques: Sequence[Clique]) -> list[Clique]:
+    """Every non-empty set of columns in which two cliques meet, small ones first.
+
+    >>> shared_sets([("a", "b"), ("b", "c"), ("a", "b", "d")])
+    [('b',), ('a', 'b')]
+    """
+    met = {frozenset(one) & frozenset(other) for one, other in combinations(cliques, 2)}
+    return sorted((tuple(sorted(s)) for s in met if s), key=lambda s: (len(s), s))
+
+
+def _average(columns: Clique, tables: Targets, pooled: Mapping[Clique, Pooled]) -> float:
+    """Let all marginals that hold these columns agree on them; the largest distance there was to the agreed counts."""
+    holders = [c for c in tables if set(columns) <= set(c)]
+    sums, weights = [], []
+    for clique in holders:
+        rest = tuple(i for i, name in enumerate(clique) if name not in columns)
+        kept = [name for name in clique if name in columns]
+        sums.append(tables[clique].sum(axis=rest).transpose([kept.index(name) for name in columns]))
+        weights.append(1 / (pooled[clique].variance * math.prod(tables[clique].shape[i] for i in rest)))
+    agreed = sum(w * s for w, s in zip(weights, sums, strict=True)) / sum(weights)
+    for clique, own in zip(holders, sums, strict=True):
+        kept = [name for name in clique if name in columns]
+        lacking = (agreed - own).transpose([columns.index(name) for name in kept])
+        shape = [n if name in columns else 1 for name, n in zip(clique, tables[clique].shape, strict=True)]
+        behind = tables[clique].size // lacking.size
+        tables[clique] = tables[clique] + lacking.reshape(shape) / behind
+    return max(float(np.abs(agreed - own).sum()) for own in sums)
+
+
+def _allowed(schema: Schema, clique: Clique) -> NDArray[np.bool_] | None:
+    zeros = schema.zeros(clique)
+    return None if zeros is None else ~zeros

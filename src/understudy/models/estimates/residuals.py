@@ -1,0 +1,319 @@
+"""Least squares over any set of noisy marginals, in closed form.
+
+A marginal splits into parts that no other part knows of: for every subset τ of its columns the centred table u[τ], what τ says that no
+smaller set of columns does. A plain noisy marginal of a clique gives an independent estimate of u[τ] for every τ inside it, so repeated,
+nested and overlapping measurements are pooled part by part, by precision, and every marginal is put together from the pooled parts:
+consistent with all others, unbiased, of least variance, its variances exact (Mullins and others, "Efficient and private marginal
+reconstruction with local non-negativity", 2024; Xiao, He, Zhang, Kifer, "Optimal and scalable matrix mechanism", 2023).
+
+    u[c, τ]    y_c summed over c∖τ, centred along each axis of τ; noise variance per cell before centring s²_c · Π n_j, j in c∖τ
+    u[τ]       mean of u[c, τ] over c, weighted by precision w;  s²[τ] = 1 / Σ w
+    μ_A        Σ u[τ] ⊗ 1 / Π n_j, j in A∖τ, over τ in A
+    Var μ_A    Σ s²[τ] · Π (n_i - 1)/n_i, i in τ · Π n_j⁻², j in A∖τ
+
+A centred axis speaks only of the sets that hold its column. Coarser bins of a single column fit no such part: they tie the
+column's own part to the total, and that one small system is solved as it stands. From coarser bins measured jointly with other columns
+only the sums over the bins are used here; the iterative fit (models/fitting/max_entropy.py) uses them whole.
+
+Cells declared impossible carry no noise in a plain measurement. Its variance is then spread over all its cells: exact for the total, a
+close weight for the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, combinations
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Measurements, Partition
+from understudy.models.estimates.noise_moments import cell_variance
+from understudy.schema import Schema
+
+Piece = tuple[Clique, NDArray[np.float64], float]
+
+FLAT = 1e-10
+"""A direction with this share of all precision was not measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is known of one set of columns beyond its subsets: a centred table and its precision."""
+
+    values: NDArray[np.float64]
+    precision: float
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The own part of a column with coarser bins, given the total: `values + slope · (total - its estimate)`."""
+
+    values: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    """Among the directions that were measured."""
+
+    @cached_property
+    def root(self) -> NDArray[np.float64]:
+        """A matrix that turns independent noise into noise of this covariance."""
+        size, basis = np.linalg.eigh(self.covariance)
+        return np.asarray(basis * np.sqrt(np.maximum(size, 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """The pooled parts of all measurements; gives any marginal and the variance of each of its cells."""
+
+    schema: Schema
+    total: float
+    total_variance: float
+    parts: Mapping[Clique, Part]
+    columns: Mapping[str, Column]
+
+    @classmethod
+    def of(cls, schema: Schema, measurements: Measurements) -> Residuals:
+        """Pool the parts of every measurement. A number of rows that is public is exact.
+
+        >>> from understudy.accounting import Cost, Currency, Law
+        >>> from fractions import Fraction
+        >>> from understudy.measurements import Identity
+        >>> from understudy.schema import Boolean
+        >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
+        >>> cost, two = Cost(Currency.GDP, Fraction(1)), Identity(2)
+        >>> both = Measurement(("smoker", "cough"), (two, two), np.array([[60, 10], [12, 18]]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
+        >>> one = Measurement(("cough",), (two,), np.array([74, 24]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
+        >>> pooled = Residuals.of(schema, Measurements((both, one)))
+        >>> pooled.marginal(("cough",)).round(2).tolist(), pooled.marginal(("smoker", "cough")).sum(axis=0).round(2).tolist()
+        ([73.33, 25.33], [73.33, 25.33])
+        >>> pooled.variance(("cough",)).round(2).tolist()
+        [2.67, 2.67]
+        """
+        parts = _pooled(
+            schema,
+            (
+                piece
+                for m in measurements
+                if not _coarse(m)
+                for piece in _pieces(m.clique, m.maps, m.values.astype(np.float64), _spread_variance(schema, m))
+            ),
+        )
+        coarse: dict[str, list[Measurement]] = {}
+        for m in filter(_coarse, measurements):
+            coarse.setdefault(m.clique[0], []).append(m)
+        whole = parts.pop((), Part(np.zeros(()), 0.0))
+        systems = {name: _System.of(schema, name, looks, parts.pop((name,), None)) for name, looks in coarse.items()}
+        if schema.rows is not None:
+            total, variance = float(schema.rows), 0.0
+        else:
+            precision = whole.precision + sum(s.precision for s in systems.values())
+            pull = whole.precision * float(whole.values) + sum(s.pull for s in systems.values())
+            total, variance = (pull / precision, 1 / precision) if precision > 0 else (0.0, math.inf)
+        return cls(schema, total, variance, parts, {name: s.solve(total) for name, s in systems.items()})
+
+    @classmethod
+    def of_tables(
+        cls, schema: Schema, total: float, tables: Iterable[tuple[Clique, NDArray[np.float64], float]]
+    ) -> Residuals:
+        """The same for plain tables that need not be whole, each with the variance of its cells, and a total that is known.
+
+        >>> from understudy.schema import Boolean
+        >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
+        >>> looks = [(("smoker",), np.array([7.5, 2.5]), 1.0), (("smoker",), np.array([5.5, 4.5]), 1.0)]
+        >>> Residuals.of_tables(schema, 20.0, looks).marginal(("smoker",)).tolist()
+        [11.5, 8.5]
+        """
+        parts = _pooled(
+            schema, (piece for c, y, v in tables for piece in _pieces(c, tuple(map(Identity, y.shape)), y, v))
+        )
+        parts.pop((), None)
+        return cls(schema, total, 0.0, parts, {})
+
+    def marginal(self, clique: Clique) -> NDArray[np.float64]:
+        """The least-squares counts of a clique; may be negative. What nothing was measured of is spread evenly."""
+        sizes = self.schema.sizes(clique)
+        result = np.full(sizes, self.total / math.prod(sizes))
+        for tau in subsets(clique):
+            values = self._values(tau)
+            if values is None:
+                continue
+            axes = _axes(self.schema, tau)
+            rest = math.prod(n for name, n in zip(clique, sizes, strict=True) if name not in tau)
+            shape = [n if name in tau else 1 for name, n in zip(clique, sizes, strict=True)]
+            order = [axes.index(name) for name in clique if name in tau]
+            result += values.transpose(order).reshape(shape) / rest
+        return result
+
+    def variance(self, clique: Clique) -> NDArray[np.float64]:
+        """The variance of each cell of `marginal(clique)`; infinite where something was never measured."""
+        sizes = self.schema.sizes(clique)
+        cells = math.prod(sizes)
+        spread, tilt = np.zeros(sizes), np.ones(sizes)
+        for tau in subsets(clique):
+            inside = self.schema.sizes(tau)
+            free = math.prod((n - 1) / n for n in inside)
+            if free == 0:
+                continue  # a column of one value has no part of its own
+            if len(tau) == 1 and tau[0] in self.columns:
+                column, (n,) = self.columns[tau[0]], inside
+                shape = [n if name in tau else 1 for name in clique]
+                spread = spread + column.variance.reshape(shape) * n**2 / cells**2
+                tilt = tilt + column.slope.reshape(shape) * n
+            else:
+                part = self.parts.get(_axes(self.schema, tau))
+                spread = spread + (
+                    math.inf if part is None else free / part.precision * (math.prod(inside) / cells) ** 2
+                )
+        if self.total_variance == 0:
+            return spread
+        return np.asarray(spread + self.total_variance * tilt**2 / cells**2, np.float64)
+
+    def known(self, clique: Clique) -> bool:
+        """Whether every part of a clique's marginal was measured."""
+        if any(self._unmeasured(tau) for tau in subsets(clique)):
+            return False  # told without a table: a card asks this of hundreds of large pairs
+        return bool(np.all(np.isfinite(self.variance(clique))))
+
+    def _unmeasured(self, tau: Clique) -> bool:
+        """Whether a part that these columns have was never measured; one with a column of one value is no part."""
+        if min(self.schema.sizes(tau)) < 2 or (len(tau) == 1 and tau[0] in self.columns):
+            return False
+        return _axes(self.schema, tau) not in self.parts
+
+    def precision(self, tau: Clique) -> float | None:
+        """The precision of a part before centring; None where it was not measured, or comes from coarser bins."""
+        part = self.parts.get(_axes(self.schema, tau))
+        return None if part is None else part.precision
+
+    def noise(self, tau: Clique, totals: NDArray[np.float64], rng: Generator) -> NDArray[np.float64] | None:
+        """Draws of the noise on a part, one for each draw of the total's noise, axes as in `tau`; None where nothing was measured of it."""
+        if len(tau) == 1 and tau[0] in self.columns:
+            column = self.columns[tau[0]]
+            plain = rng.standard_normal((len(totals), len(column.root))) @ column.root.T
+            return np.asarray(plain + totals[:, None] * column.slope)
+        precision = self.precision(tau)
+        if precision is None:
+            return None
+        found = rng.standard_normal((len(totals), *self.schema.sizes(tau))) / math.sqrt(precision)
+        for axis in range(1, found.ndim):
+            found -= found.mean(axis=axis, keepdims=True)
+        return found
+
+    def _values(self, tau: Clique) -> NDArray[np.float64] | None:
+        if len(tau) == 1 and tau[0] in self.columns:
+            return self.columns[tau[0]].values
+        part = self.parts.get(_axes(self.schema, tau))
+        return None if part is None else part.values
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """The own part u of a column with coarser bins, and the total t: H u + h t = b, eliminated down to the total."""
+
+    values: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    precision: float
+    pull: float
+
+    @classmethod
+    def of(cls, schema: Schema, name: str, looks: list[Measurement], part: Part | None) -> _System:
+        (n,) = schema.sizes((name,))
+        centre = np.eye(n) - 1 / n
+        own = 0.0 if part is None else part.precision
+        hessian, tie, pull = own * centre, np.zeros(n), np.zeros(n) if part is None else own * part.values
+        precision, total_pull, scale = 0.0, 0.0, 0.0
+        for m in looks:
+            bins, weight = m.maps[0].matrix().astype(np.float64), 1 / cell_variance(m)
+            seen, even = bins @ centre, bins.sum(axis=1) / n
+            hessian = hessian + weight * seen.T @ seen
+            tie = tie + weight * seen.T @ even
+            pull = pull + weight * seen.T @ m.values
+            precision += weight * float(even @ even)
+            scale += weight * float((bins**2).sum())
+            total_pull += weight * float(even @ m.values)
+        inverse, unseen = _inverse(hessian, None if own > 0 else scale)
+        return cls(
+            inverse @ pull,
+            -inverse @ tie,
+            np.where(unseen, math.inf, np.diag(inverse)),
+            inverse,
+            precision - float(tie @ inverse @ tie),
+            total_pull - float(tie @ inverse @ pull),
+        )
+
+    def solve(self, total: float) -> Column:
+        return Column(self.values + self.slope * total, self.slope, self.variance, self.covariance)
+
+
+def _inverse(hessian: NDArray[np.float64], scale: float | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The inverse among centred vectors, and the cells that a direction nothing was measured of touches.
+
+    Every direction was measured if `scale` is None; else it is the precision against which one counts as not measured.
+    """
+    n = len(hessian)
+    if n == 1:  # one code has nothing to differ from
+        return np.zeros((1, 1)), np.zeros(1, bool)
+    if scale is None:
+        # The constant direction is no part of it; giving it the mean precision leaves the inverse of the rest as it is.
+        level = float(np.trace(hessian)) / n
+        inverse = cho_solve(cho_factor(hessian + level / n), np.eye(n) - 1 / n)
+        return np.asarray((inverse + inverse.T) / 2, np.float64), np.zeros(n, bool)
+    size, basis = np.linalg.eigh(hessian)
+    seen = size > FLAT * scale
+    touched = 1 - 1 / n - (basis[:, seen] ** 2).sum(axis=1) > 1e-9
+    return np.asarray((basis[:, seen] / size[seen]) @ basis[:, seen].T, np.float64), touched
+
+
+def _pooled(schema: Schema, pieces: Iterable[Piece]) -> dict[Clique, Part]:
+    top: dict[Clique, NDArray[np.float64]] = {}
+    bottom: dict[Clique, float] = {}
+    for tau, values, variance in pieces:
+        key = _axes(schema, tau)
+        pull = values.transpose([tau.index(name) for name in key]) / variance
+        top[key] = top[key] + pull if key in top else pull
+        bottom[key] = bottom.get(key, 0.0) + 1 / variance
+    return {key: Part(np.asarray(top[key] / bottom[key]), bottom[key]) for key in top}
+
+
+def _pieces(clique: Clique, maps: tuple[AxisMap, ...], table: NDArray[np.float64], variance: float) -> list[Piece]:
+    """The parts a table of answers speaks of, each with the variance of a cell before centring."""
+    pieces: list[Piece] = [((), table, variance)]
+    for i in reversed(range(len(clique))):  # from the last axis on, so that those still to come keep their places
+        name, axis, split = clique[i], maps[i], []
+        for tau, values, var in pieces:
+            if not isinstance(axis, Centring):
+                split.append((tau, np.asarray(values.sum(axis=i)), var * axis.out))
+            # A column of one value has no part of its own; with 32 of them, parts of nothing would be 2^32.
+            if not isinstance(axis, Partition) and axis.size > 1:
+                gain = axis.size if isinstance(axis, Centring) else 1
+                split.append(((name, *tau), (values - values.mean(axis=i, keepdims=True)) / gain, var / gain**2))
+        pieces = split
+    return pieces
+
+
+def _spread_variance(schema: Schema, m: Measurement) -> float:
+    zeros = schema.zeros(m.clique) if m.plain else None
+    noisy = 1.0 if zeros is None else 1 - float(np.mean(zeros))
+    return cell_variance(m) * max(noisy, 1 / max(m.values.size, 1))
+
+
+def _coarse(m: Measurement) -> bool:
+    return len(m.clique) == 1 and isinstance(m.maps[0], Partition)
+
+
+def subsets(clique: Clique) -> Iterator[Clique]:
+    """Every subset but the empty one."""
+    return chain.from_iterable(combinations(clique, k) for k in range(1, len(clique) + 1))
+
+
+def _axes(schema: Schema, tau: Clique) -> Clique:
+    """A set of columns in the schema's order: the key of its part and the order of its axes."""
+    return tau if len(tau) < 2 else tuple(sorted(tau, key=schema.order.__getitem__))

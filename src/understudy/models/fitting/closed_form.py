@@ -1,0 +1,116 @@
+"""Non-negative, consistent marginals of cliques that form a junction tree, without a model being fitted.
+
+Least squares (models/estimates/residuals.py) makes marginals agree but leaves negative counts; projecting each table onto the non-negative ones
+with the right total makes them disagree again. Dykstra's alternating projections (1986) do both in turn, each with a correction for what
+the last projection took away, and converge to the nearest tables that are both. Agreement is a projection too: residual least squares of
+the tables themselves, each with the variance it came with. A handful of sweeps suffices; then the tree's model is the product of the
+marginals over the separators, in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from understudy.errors import Refused
+from understudy.measurements import Clique
+from understudy.models.estimates.consistency import project_simplex
+from understudy.models.estimates.loss_terms import Array
+from understudy.models.estimates.residuals import Residuals
+from understudy.schema import Schema
+
+SWEEPS = 200
+"""Sweeps after which what disagreement is left is left."""
+
+SETTLED = 1e-2
+"""Sweeps end when no cell moves by more than this part of its standard deviation."""
+
+
+def branches(cliques: Iterable[Clique]) -> dict[Clique, list[Clique]]:
+    """Those cliques, taken in order, that form a junction tree as they are, and the separators that tie each to those before it.
+
+    A clique is taken if what it shares with each connected part of the tree so far lies inside one clique of that part.
+
+    >>> branches([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
+    {('a', 'b'): [], ('b', 'c'): [('b',)], ('c', 'd'): [('c',)]}
+    """
+    taken: dict[Clique, list[Clique]] = {}
+    parts: list[list[set[str]]] = []
+    for clique in cliques:
+        names = set(clique)
+        met = [part for part in parts if any(names & other for other in part)]
+        shared = [names & set().union(*part) for part in met]
+        fits = all(any(common <= other for other in part) for part, common in zip(met, shared, strict=True))
+        if fits and not any(names <= common for common in shared):
+            taken[clique] = [tuple(name for name in clique if name in common) for common in shared]
+            parts = [part for part in parts if part not in met] + [[names, *(other for part in met for other in part)]]
+    return taken
+
+
+def direct_potentials(tables: Mapping[Clique, Array], tree: Mapping[Clique, list[Clique]]) -> dict[Clique, Array]:
+    """The log-potentials of Π tables / Π separators: where the tables agree, the model that has them as marginals.
+
+    >>> tree = branches([("a", "b"), ("b", "c")])
+    >>> tables = {("a", "b"): np.array([[4.0, 1.0], [1.0, 4.0]]), ("b", "c"): np.array([[4.0, 1.0], [1.0, 4.0]])}
+    >>> np.exp(direct_potentials(tables, tree)["b", "c"]).round(3).tolist()
+    [[0.8, 0.2], [0.2, 0.8]]
+    """
+    potentials = {}
+    for clique, separators in tree.items():
+        table = tables[clique]
+        mass = table.sum()
+        with np.errstate(divide="ignore"):
+            theta = np.log(table / mass)
+        for separator in separators:
+            rest = tuple(i for i, name in enumerate(clique) if name not in separator)
+            share = table.sum(axis=rest, keepdims=True) / mass
+            theta = theta - np.log(np.where(share > 0, share, 1.0))
+        potentials[clique] = theta
+    return potentials
+
+
+def direct_marginals(
+    schema: Schema, pooled: Residuals, cliques: Sequence[Clique], total: float, *, settled: float = SETTLED
+) -> dict[Clique, Array]:
+    """The nearest tables to the least-squares ones that are not negative, agree, sum to `total` and keep structural zeros empty.
+
+    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from fractions import Fraction
+    >>> from understudy.measurements import Identity, Measurement, Measurements
+    >>> from understudy.schema import Categorical
+    >>> schema = Schema(columns=(Categorical(name="smoker", values=("never", "once", "daily"), nullable=False),))
+    >>> cost = Cost(Currency.GDP, Fraction(1))
+    >>> look = Measurement(("smoker",), (Identity(3),), np.array([7, 5, -3]), Law.DISCRETE_GAUSSIAN, Fraction(1), cost)
+    >>> direct_marginals(schema, Residuals.of(schema, Measurements((look,))), [("smoker",)], 10.0)["smoker",].round(3).tolist()
+    [6.0, 4.0, 0.0]
+    """
+    tables = {clique: pooled.marginal(clique) for clique in cliques}
+    variances = {clique: _variance(pooled, clique) for clique in cliques}
+    zeros = {clique: schema.zeros(clique) for clique in cliques}
+    for clique, mask in zeros.items():
+        if mask is not None and mask.all():
+            raise Refused(f"{', '.join(clique)}: everything is declared impossible. Loosen what the schema says of it")
+    debts: dict[Clique, Array] = {clique: np.zeros_like(table) for clique, table in tables.items()}
+    projected = tables
+    for _ in range(SWEEPS):
+        projected = {}
+        for clique, table in tables.items():
+            mask = zeros[clique]
+            wished = table + debts[clique]
+            projected[clique] = project_simplex(wished, total, allowed=None if mask is None else ~mask)
+            debts[clique] = wished - projected[clique]
+        agreed = Residuals.of_tables(schema, total, [(c, projected[c], variances[c]) for c in cliques])
+        tables = {clique: agreed.marginal(clique) for clique in cliques}
+        moved = [float(np.abs(tables[c] - projected[c]).max()) / math.sqrt(variances[c]) for c in cliques]
+        if max(moved, default=0.0) <= settled:
+            break
+    return projected
+
+
+def _variance(pooled: Residuals, clique: Clique) -> float:
+    """A typical variance of a clique's cells; where some were never measured, that of the ones that were."""
+    found = pooled.variance(clique)
+    seen = found[np.isfinite(found)]
+    return max(float(seen.mean()), 1e-12) if seen.size else 1.0

@@ -1,0 +1,1 @@
+"""Junction trees: their growth, calibration, contraction and elimination."""

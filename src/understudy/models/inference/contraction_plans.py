@@ -1,0 +1,204 @@
+"""Tables laid out in memory: factors multiplied into one, and one summed down to many, by plans that are made once.
+
+A fit runs the same sums and products hundreds of times over tables of some thousand cells, where a call costs as much as its arithmetic. So
+every choice that shapes alone decide (which factors first, over which axes, by what kind of call) is made when the plan is.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.models.inference.axis_sums import axis_sum
+
+Array = NDArray[np.float64]
+Mask = int
+
+
+def bits(mask: Mask) -> list[int]:
+    """The axes in a set of axes.
+
+    >>> bits(0b1101)
+    [0, 2, 3]
+    """
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+
+
+class Layout:
+    """A table's axes: numbers of the node's axes in the order they are laid out."""
+
+    def __init__(self, lengths: Sequence[int], axes: Sequence[int]) -> None:
+        self.axes = list(axes)
+        self.lengths = tuple([lengths[axis] for axis in axes])
+        self.at = {axis: position for position, axis in enumerate(axes)}
+        self._cells: dict[Mask, int] = {}
+
+    def local(self, scope: Mask) -> Mask:
+        """A scope by position in this table."""
+        return sum(1 << self.at[axis] for axis in bits(scope))
+
+    def order(self, scope: Mask) -> list[int]:
+        """The scope's axes in the node's order, by where they stand in this table's order: argsort for factors coming in."""
+        positions = [self.at[axis] for axis in bits(scope)]
+        return sorted(range(len(positions)), key=positions.__getitem__)
+
+    def shape(self, scope: Mask) -> tuple[int, ...]:
+        """The scope's lengths, one for every axis it does not have."""
+        return tuple([n if scope >> axis & 1 else 1 for axis, n in zip(self.axes, self.lengths, strict=True)])
+
+    def cells(self, local: Mask) -> int:
+        """Cells of a scope by position."""
+        found = self._cells.get(local)
+        if found is None:
+            found = self._cells[local] = math.prod([self.lengths[i] for i in bits(local)])
+        return found
+
+
+_ANEW, _INTO_LEFT, _INTO_RIGHT = -1, -2, -3
+"""Where the product of two tables goes."""
+
+
+class Product:
+    """Multiplies factors into a table, the small ones together first, so that few multiplications have the table's size.
+
+    >>> times = Product(Layout((2, 3), (0, 1)), [0b01, 0b11])
+    >>> times([np.array([1.0, 2.0]), np.ones((2, 3))], [False, False]).tolist()
+    [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
+    """
+
+    def __init__(self, table: Layout, scopes: Sequence[Mask]) -> None:
+        self.table = table
+        orders = [table.order(scope) for scope in scopes]
+        self.laid = [
+            (None if order == sorted(order) else order, table.shape(scope))
+            for order, scope in zip(orders, scopes, strict=True)
+        ]
+        self.locals = [table.local(scope) for scope in scopes]
+        self.plans: dict[tuple[int, ...], list[int]] = {}
+
+    def __call__(self, factors: Sequence[Array | None], spare: Sequence[bool]) -> Array | None:
+        there = tuple([i for i, factor in enumerate(factors) if factor is not None])
+        if not there:
+            return None
+        plan = self.plans.get(there)
+        if plan is None:
+            plan = self.plans[there] = self._planned(there)
+        stack: list[tuple[Array, bool]] = []
+        for i in plan:
+            if i >= 0:
+                factor, own = factors[i], spare[i]
+                assert factor is not None
+                order, shape = self.laid[i]
+                if order is not None:
+                    factor = factor.transpose(order)
+                # A product takes over the layout of its factors, so all are laid out row by row: they are small, it is not.
+                if not factor.flags.c_contiguous:
+                    factor, own = np.ascontiguousarray(factor), True
+                stack.append((factor.reshape(shape), own))
+                continue
+            right, right_own = stack.pop()
+            left, left_own = stack.pop()
+            if i == _INTO_LEFT and left_own:
+                stack.append((np.multiply(left, right, left), True))
+            elif i == _INTO_RIGHT and right_own:
+                stack.append((np.multiply(left, right, right), True))
+            else:
+                stack.append((left * right, True))
+        result, mine = stack.pop()
+        if result.shape != self.table.lengths:
+            spread = np.empty(self.table.lengths)
+            spread[...] = result
+            return spread
+        return result if mine and result.flags.c_contiguous else np.array(result, order="C")
+
+    def _planned(self, there: tuple[int, ...]) -> list[int]:
+        """Numbers push a factor, negative ones multiply the two on top: always the two whose product is smallest."""
+        steps = {n: [i] for n, i in enumerate(there)}
+        scopes = {n: self.locals[i] for n, i in enumerate(there)}
+        cells = self.table.cells
+        # Of products of the same size the one of the smaller factors, which may make others smaller still.
+        pairs = [
+            (cells(scopes[a] | scopes[b]), cells(scopes[a]) + cells(scopes[b]), a, b) for b in scopes for a in range(b)
+        ]
+        heapq.heapify(pairs)
+        numbers = itertools.count(len(there))
+        while len(steps) > 1:
+            _, _, a, b = heapq.heappop(pairs)
+            if a not in steps or b not in steps:
+                continue
+            left, right = scopes.pop(a), scopes.pop(b)
+            both, n = left | right, next(numbers)
+            where = _INTO_LEFT if left == both else _INTO_RIGHT if right == both else _ANEW
+            steps[n] = [*steps.pop(a), *steps.pop(b), where]
+            for other, scope in scopes.items():
+                heapq.heappush(pairs, (cells(both | scope), cells(both) + cells(scope), other, n))
+            scopes[n] = both
+        return next(iter(steps.values()))
+
+
+class Sums:
+    """Sums a table down to several scopes, through steps they share.
+
+    >>> sums = Sums(Layout((2, 3), (0, 1)), [0b01, 0b10])
+    >>> [found.tolist() for found in sums(np.ones((2, 3)), (0, 1))]
+    [[3.0, 3.0], [2.0, 2.0, 2.0]]
+    """
+
+    def __init__(self, table: Layout, scopes: Sequence[Mask]) -> None:
+        self.table = table
+        self.whole = (1 << len(table.lengths)) - 1
+        self.locals = [table.local(scope) for scope in scopes]
+        self.shapes = [[table.lengths[axis] for axis in bits(local)] for local in self.locals]
+        # A marginal leaves with its axes in the node's order.
+        backs = [np.argsort(table.order(scope)).tolist() for scope in scopes]
+        self.backs = [None if back == sorted(back) else back for back in backs]
+        self.plans: dict[tuple[int, ...], list[tuple[Mask, Callable[[Array], Array], Mask]]] = {}
+
+    def __call__(self, values: Array, wanted: tuple[int, ...]) -> list[Array]:
+        plan = self.plans.get(wanted)
+        if plan is None:
+            plan = self.plans[wanted] = self._planned([self.locals[i] for i in wanted])
+        made: dict[Mask, Array] = {self.whole: values}
+        for source, work, result in plan:
+            made[result] = work(made[source])
+        found = []
+        for i in wanted:
+            laid, back = made[self.locals[i]].reshape(self.shapes[i]), self.backs[i]
+            found.append(laid if back is None else laid.transpose(back))
+        return found
+
+    def _planned(self, scopes: list[Mask]) -> list[tuple[Mask, Callable[[Array], Array], Mask]]:
+        cells, lengths = self.table.cells, self.table.lengths
+        known, steps = [self.whole], []
+        pending = sorted(scopes, key=cells, reverse=True)
+        for n, scope in enumerate(pending):
+            source = min((mask for mask in known if mask & scope == scope), key=cells)
+            while source != scope:
+                axis = max(bits(source & ~scope), key=lambda i: (lengths[i], i))
+                run = self._run(source, scope, axis, pending[n + 1 :])
+                first = (run & -run).bit_length() - 1
+                before, length = cells(source & ((1 << first) - 1)), cells(run)
+                work = axis_sum(before, length, cells(source) // (before * length))
+                steps.append((source, work, source & ~run))
+                source &= ~run
+                known.append(source)
+        return steps
+
+    def _run(self, source: Mask, scope: Mask, axis: int, pending: Sequence[Mask]) -> Mask:
+        """The axis and those of its neighbours that can be summed away with it, in one call, without a loss to scopes still to come."""
+        standing = bits(source)
+        at = standing.index(axis)
+        run = 1 << axis
+        for side in (standing[at + 1 :], standing[:at][::-1]):
+            for more in side:
+                rest = source & ~run
+                wider = rest & ~(1 << more)
+                if scope >> more & 1 or any(p & rest == p and p & wider != p for p in pending):
+                    break
+                run |= 1 << more
+        return run

@@ -1,0 +1,1 @@
+"""Rules of the data on codes and values: structural zeros, repair, satisfiability."""

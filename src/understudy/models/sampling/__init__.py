@@ -1,0 +1,1 @@
+"""Rows from a model: rounding, exchange towards target marginals, conditions, generated persons."""

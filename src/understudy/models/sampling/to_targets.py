@@ -1,0 +1,90 @@
+"""Rows of a tree that meet marginals: which ones, and how.
+
+Rounding keeps what lies in one column after another close to what a tree expects, as long as many rows share their parents. In a node of
+about as many cells as there are rows hardly any do; then chance decides on columns and pairs, inside the node as across nodes. Rows that
+are exchanged for fresh ones of the same tree (models/sampling/row_exchange.py) make good for most of it, and meet aims that no node holds
+(models/refined_tree.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from itertools import combinations
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.errors import Refused
+from understudy.measurements import Clique
+from understudy.models.inference.calibrated_tree import Beliefs
+from understudy.models.model import Codes
+from understudy.models.sampling.row_exchange import Rows, refined
+from understudy.models.sampling.tree_rows import sample_tree
+from understudy.models.sampling.unmeasured import fill
+from understudy.schema import Schema
+
+Array = NDArray[np.float64]
+
+FEW, MANY = 64, 1 << 17
+"""Rows from which and up to which a sample is refined."""
+
+FRESH = 3
+"""Fresh rows for each row of a sample that is refined."""
+
+TABLES, CELLS = 400, 1 << 22
+"""Tables that are looked after at most, and their cells."""
+
+
+def drawn(
+    schema: Schema, beliefs: Beliefs, rows: int, rng: Generator, far: Mapping[Clique, Array] | None = None
+) -> Codes:
+    """Rows of a tree as rounding leaves them; `far` as `sample_tree` takes it."""
+    types = {name: codec.dtype for name, codec in schema.codecs.items()}
+    return fill(schema, dict(sample_tree(beliefs, rows, rng, types, far)), rows, rng)
+
+
+def shares_to_meet(
+    schema: Schema,
+    beliefs: Beliefs,
+    parts: Collection[Clique],
+    aims: Collection[Clique],
+    marginals: Callable[[list[Clique]], Mapping[Clique, Array]],
+) -> dict[Clique, Array]:
+    """Everything a sample should meet, as shares: the aims, triples among the `parts` of the tree, and pairs as far as there is room."""
+    names = [name for name in schema if schema.codecs[name].size > 1]
+    nodes = [set(node) for node in beliefs.tree.nodes]
+    taken = {frozenset(aim) for aim in aims}
+    held = [c for c in parts if len(c) == 3 and math.prod(schema.sizes(c)) <= CELLS // 64]
+    pairs = [pair for pair in combinations(names, 2) if frozenset(pair) not in taken]
+    pairs.sort(key=lambda pair: not any(set(pair) <= node for node in nodes))
+    chosen: list[Clique] = []
+    room = CELLS
+    for clique in [*aims, *held, *pairs]:
+        size = math.prod(schema.sizes(clique))
+        if len(chosen) < TABLES and size <= room:
+            chosen.append(clique)
+            room -= size
+    try:
+        tables = marginals(chosen)
+    except Refused:  # columns too far apart in a wide tree to be brought together
+        tables = marginals([c for c in chosen if frozenset(c) in taken or any(set(c) <= node for node in nodes)])
+    return {clique: table / max(float(table.sum()), 1e-300) for clique, table in tables.items()}
+
+
+def met(
+    schema: Schema, beliefs: Beliefs, tables: Mapping[Clique, Array], rows: int, rng: Generator, *, rare: float
+) -> Codes:
+    """Rows of a tree, refined so that they meet tables of shares."""
+    if not tables:  # a single column
+        return drawn(schema, beliefs, rows, rng)
+    first, fresh = (_laid(drawn(schema, beliefs, many, rng)) for many in (rows, FRESH * rows))
+    sizes = {name: codec.size for name, codec in schema.codecs.items()}
+    found = refined(first, fresh, {clique: rows * table for clique, table in tables.items()}, sizes, rng, rare=rare)
+    return {name: found[:, i].astype(codec.dtype) for i, (name, codec) in enumerate(schema.codecs.items())}
+
+
+def _laid(codes: Codes) -> Rows:
+    """Columns side by side."""
+    return np.stack([np.asarray(column) for column in codes.values()], axis=1).astype(np.int32)

@@ -1,0 +1,1 @@
+"""How far a released number may be off."""
