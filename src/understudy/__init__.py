@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from understudy.releases.release import Release as Release
     from understudy.reports.evaluate import evaluate as evaluate
     from understudy.reports.report import Report as Report
-    from understudy.schema.base import Role as Role
-    from understudy.schema.column import Boolean as Boolean
-    from understudy.schema.column import Categorical as Categorical
-    from understudy.schema.column import Identifier as Identifier
-    from understudy.schema.column import Text as Text
-    from understudy.schema.file import load_schema as load_schema
-    from understudy.schema.file import save_schema as save_schema
-    from understudy.schema.lattice import Date as Date
-    from understudy.schema.lattice import Datetime as Datetime
-    from understudy.schema.lattice import Integer as Integer
-    from understudy.schema.lattice import Real as Real
-    from understudy.schema.lattice import Time as Time
+    from understudy.schema.columns.base import Role as Role
+    from understudy.schema.columns.discrete import Boolean as Boolean
+    from understudy.schema.columns.discrete import Categorical as Categorical
+    from understudy.schema.columns.discrete import Identifier as Identifier
+    from understudy.schema.columns.discrete import Text as Text
+    from understudy.schema.columns.lattice import Date as Date
+    from understudy.schema.columns.lattice import Datetime as Datetime
+    from understudy.schema.columns.lattice import Integer as Integer
+    from understudy.schema.columns.lattice import Real as Real
+    from understudy.schema.columns.lattice import Time as Time
     from understudy.schema.schema import Schema as Schema
     from understudy.schema.schema import Unit as Unit
+    from understudy.schema.yaml.file import load_schema as load_schema
+    from understudy.schema.yaml.file import save_schema as save_schema
     from understudy.workflow.audit import audit as audit
     from understudy.workflow.describe import describe as describe
     from understudy.workflow.plan import Plan as Plan
@@ -58,10 +58,10 @@ _HOMES = {
     "understudy.releases.file": ("load",),
     "understudy.releases.guarantee": ("Guarantee",),
     "understudy.releases.release": ("Release",),
-    "understudy.schema.base": ("Role",),
-    "understudy.schema.column": ("Boolean", "Categorical", "Identifier", "Text"),
-    "understudy.schema.file": ("load_schema", "save_schema"),
-    "understudy.schema.lattice": ("Date", "Datetime", "Integer", "Real", "Time"),
+    "understudy.schema.columns.base": ("Role",),
+    "understudy.schema.columns.discrete": ("Boolean", "Categorical", "Identifier", "Text"),
+    "understudy.schema.yaml.file": ("load_schema", "save_schema"),
+    "understudy.schema.columns.lattice": ("Date", "Datetime", "Integer", "Real", "Time"),
     "understudy.schema.schema": ("Schema", "Unit"),
     "understudy.workflow.audit": ("audit",),
     "understudy.workflow.describe": ("describe",),

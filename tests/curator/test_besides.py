@@ -18,7 +18,7 @@ from understudy.curator import Custody, besides
 from understudy.models import ProductModel
 from understudy.releases.frames import to_frame
 from understudy.schema import Broken, Determines, parse_schema
-from understudy.schema.calendar import weekday_counts
+from understudy.schema.columns.calendar import weekday_counts
 from understudy.tables import Table, open_table
 
 

@@ -13,7 +13,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Window
 from understudy.errors import BudgetExceeded, Refused
 from understudy.schema import Boolean, Identifier, Integer, Schema, Unit
-from understudy.schema.rule import Broken
+from understudy.schema.predicates.rules import Broken
 
 SCHEMA = Schema(columns=(Boolean(name="smoker"), Integer(name="age", min=0, max=99)))
 ROWS = [{"smoker": bool(i % 3 == 0), "age": i % 100} for i in range(1000)]

@@ -48,7 +48,7 @@ from understudy.curator import Till
 from understudy.curator.discovery import uncut
 from understudy.curator.stability import labels
 from understudy.schema import Categorical, Column, Schema, parse_schema, save_schema
-from understudy.schema.rule import Broken as Breaking
+from understudy.schema.predicates.rules import Broken as Breaking
 from understudy.synthesizers import SYNTHESIZERS
 from understudy.workflow.run import synthesize
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from kit.schema.files import FULL, edited, schemas
 from understudy.errors import SchemaError
 from understudy.schema import dump_schema, json_schema, parse_schema, schema_to_dict
-from understudy.schema.words import COMMON_KEYS, FILE_KEYS, LEARN, TYPE_KEYS, UNIT_KEYS
+from understudy.schema.yaml.keys import COMMON_KEYS, FILE_KEYS, LEARN, TYPE_KEYS, UNIT_KEYS
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 

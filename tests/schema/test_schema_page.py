@@ -10,7 +10,7 @@ import pytest
 
 from kit.schema.files import edited
 from understudy.schema import dump_schema, json_schema, parse_schema
-from understudy.schema.words import COMMON_KEYS, FILE_KEYS, TYPE_KEYS
+from understudy.schema.yaml.keys import COMMON_KEYS, FILE_KEYS, TYPE_KEYS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "schema.md").read_text()
 FILES = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)

@@ -13,7 +13,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.measurements import Centring, Identity
 from understudy.schema import Boolean, Integer, Schema, parse_predicate
-from understudy.schema.rule import Never
+from understudy.schema.predicates.rules import Never
 from understudy.synthesizers import Workload, silent
 from understudy.synthesizers.adaptive import Adaptive
 from understudy.synthesizers.contrasts import contrasted, contrasts, saving

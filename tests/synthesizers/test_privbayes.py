@@ -26,7 +26,7 @@ from understudy.errors import Refused
 from understudy.models import NetworkModel, TreeModel
 from understudy.noise import draw
 from understudy.schema import Boolean, Schema, Unit
-from understudy.schema.column import Identifier
+from understudy.schema.columns.discrete import Identifier
 from understudy.synthesizers import Workload, check, silent
 from understudy.synthesizers import privbayes as module
 from understudy.synthesizers.privbayes import PrivBayes, largest_sets

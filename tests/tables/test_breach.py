@@ -21,7 +21,7 @@ from understudy.schema import (
     holds,
     parse_schema,
 )
-from understudy.schema.predicate import And, IfThen, Not, Or
+from understudy.schema.predicates.ast import And, IfThen, Not, Or
 from understudy.tables import Table, open_table
 
 COLUMNS = tuple(small.COLUMNS.values())

@@ -27,7 +27,7 @@ from understudy.schema import (
     Time,
     codec_of,
 )
-from understudy.schema.cell import plain
+from understudy.schema.columns.cell import plain
 from understudy.tables.engine import Engine
 from understudy.tables.expression import code, index
 from understudy.tables.frame import frame

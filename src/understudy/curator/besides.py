@@ -35,8 +35,8 @@ from understudy.accounting.pricing import price
 from understudy.curator import marginals
 from understudy.curator.room import Room
 from understudy.schema import Boolean, Categorical, Date, Datetime, Determines, Schema
-from understudy.schema.calendar import steps_per_day, weekday_counts
-from understudy.schema.rule import MAP_CELLS
+from understudy.schema.columns.calendar import steps_per_day, weekday_counts
+from understudy.schema.predicates.rules import MAP_CELLS
 
 SIZES_SHARE = Fraction(1, 50)
 """Part of a run that counts rows per unit, where rows get generated keys."""

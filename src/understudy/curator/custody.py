@@ -21,7 +21,7 @@ from understudy.errors import BudgetExceeded, Refused
 from understudy.measurements import AxisMap, Clique, Distance, Identity, Measurement, Measurements
 from understudy.models.rules.satisfiability import set_aside
 from understudy.schema import Lattice, Schema
-from understudy.schema.rule import Broken
+from understudy.schema.predicates.rules import Broken
 
 
 class Custody:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.curator.tree import Leaves, Tree
 from understudy.schema import Lattice
-from understudy.schema.calendar import snapped
+from understudy.schema.columns.calendar import snapped
 
 WIDE = 4
 """One bin in so many goes to the widest places, whatever they hold."""

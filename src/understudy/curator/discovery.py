@@ -24,11 +24,11 @@ from understudy.curator.vote import Elected, types
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.schema import Categorical, Column, Date, Datetime, Integer, Lattice, Outside, Real, Schema, Undeclared
-from understudy.schema.codec import UNIT_BINS
-from understudy.schema.column import LATTICE_LIMIT
-from understudy.schema.declaration import LOST
-from understudy.schema.fences import fences
-from understudy.schema.storage import reach
+from understudy.schema.columns.codec import UNIT_BINS
+from understudy.schema.columns.discrete import LATTICE_LIMIT
+from understudy.schema.columns.storage_types import reach
+from understudy.schema.disclosed import LOST
+from understudy.schema.predicates.cut_points import fences
 
 VOTE_SHARE = Fraction(1, 4)
 """Part of discovery that the vote on types gets, where one is needed."""

@@ -32,7 +32,7 @@ from understudy.curator.till import Answer
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Identity, Measurement, Measurements
 from understudy.schema import Schema
-from understudy.schema.rule import Broken
+from understudy.schema.predicates.rules import Broken
 
 Plan = tuple[Clique, tuple[AxisMap, ...], Fraction, Cost]
 """A marginal, the maps of its axes, the scale of its noise, and its price."""

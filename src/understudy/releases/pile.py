@@ -1,6 +1,6 @@
 """Piles: columns nearly all of whose rows lie where cells go that do not fit. Told from the release alone, free of charge.
 
-A cell that does not fit its column has a declared place all the same (schema/codec.py): `other`, missing, the nearest bound, the first
+A cell that does not fit its column has a declared place all the same (schema/columns/codec.py): `other`, missing, the nearest bound, the first
 code. Counts of such a place may be sharp while what was in the column is lost. It may also be so in the file, which the release cannot
 know: a line asks the owner. A column is called lost where nothing else in it stands out of the noise, or where `other`
 holds nearly all of it, since `other` is whatever is not told.
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.schema import Categorical, Lattice
-from understudy.schema.base import Outside
-from understudy.schema.codec import Codec, Edges
-from understudy.schema.declaration import LOST
+from understudy.schema.columns.base import Outside
+from understudy.schema.columns.codec import Codec, Edges
+from understudy.schema.disclosed import LOST
 
 if TYPE_CHECKING:
     from understudy.releases.card import Card

@@ -2,7 +2,7 @@
 
 Bins are cut where the question's constants lie, and those of the rules: on the pieces a condition on one column is true or false, and what
 a rule forbids is nobody. The share of a cell is that of its pieces, by the density that the release's own rows are spread with inside bins
-(schema/spread.py), one column apart from the other; days of the week are not told apart. Only where columns are compared with one another
+(schema/columns/bin_density.py), one column apart from the other; days of the week are not told apart. Only where columns are compared with one another
 inside a bin is a piece still open; it counts by half.
 """
 
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from understudy.measurements import Clique
 from understudy.schema import Lattice, Schema
-from understudy.schema.axes import Dense
-from understudy.schema.codec import Codec, Edges
-from understudy.schema.fences import cuts
-from understudy.schema.predicate import Predicate
-from understudy.schema.spread import Spread
-from understudy.schema.truth import FALSE, TRUE, cells, surely
+from understudy.schema.columns.axes import Dense
+from understudy.schema.columns.bin_density import Spread
+from understudy.schema.columns.codec import Codec, Edges
+from understudy.schema.predicates.ast import Predicate
+from understudy.schema.predicates.cut_points import cuts
+from understudy.schema.predicates.on_cells import FALSE, TRUE, cells, surely
 
 LARGEST = 10_000_000
 """Cells of the marginal that a question may be about; bins are cut as long as their pieces are no more."""

@@ -1,4 +1,4 @@
-"""Questions as people write them, put into the words of a predicate (schema/grammar.py).
+"""Questions as people write them, put into the words of a predicate (schema/predicates/parser.py).
 
     age between 20 and 30     20 <= age < 30     sex in (F, M)     born < 1980-01-01     woke < 7:30     not smoker     AGE ≥ 60
 

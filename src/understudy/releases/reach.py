@@ -2,7 +2,7 @@
 
 A list of labels that was bought shows those that many rows share, and bounds that were bought leave the outermost rows beyond them:
 those rows were counted as `other`, and at the nearest bound. A question about such a label, or beyond such a bound, is about some of the
-rows there, and nobody knows how many. `reaching` rewrites it so that its truth on these cells is open (schema/truth.py: MAYBE), and its
+rows there, and nobody knows how many. `reaching` rewrites it so that its truth on these cells is open (schema/predicates/on_cells.py: MAYBE), and its
 interval holds them all.
 """
 
@@ -14,22 +14,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from understudy.schema import Categorical
-from understudy.schema.base import Outside
-from understudy.schema.codec import Codec, Edges
-from understudy.schema.column import Lattice
-from understudy.schema.predicate import (
-    And,
-    Comparison,
-    IfThen,
-    In,
-    Literal,
-    Name,
-    Not,
-    Operator,
-    Or,
-    Predicate,
-)
-from understudy.schema.scale import spot, unit_of
+from understudy.schema.columns.base import Outside
+from understudy.schema.columns.codec import Codec, Edges
+from understudy.schema.columns.discrete import Lattice
+from understudy.schema.predicates.ast import And, Comparison, IfThen, In, Literal, Name, Not, Operator, Or, Predicate
+from understudy.schema.predicates.comparable import spot, unit_of
 
 _FURTHEST = 1 << 60
 
@@ -38,7 +27,7 @@ def reaching(predicate: Predicate, codecs: Mapping[str, Codec]) -> tuple[Predica
     """A predicate and codecs in which cells that may hold what the predicate asks for are open.
 
     >>> from understudy.schema import Integer, codec_of, parse_predicate
-    >>> from understudy.schema.truth import cells
+    >>> from understudy.schema.predicates.on_cells import cells
     >>> age = codec_of(Integer(name="age", min=0, max=2, nullable=False, learned=("bounds",)))
     >>> opened, wider = reaching(parse_predicate("age > 60"), {"age": age})
     >>> cells(opened, wider, ("age",)).tolist()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from understudy.releases.pile import few
-from understudy.schema.declaration import LOST
+from understudy.schema.disclosed import LOST
 from understudy.wording import amount
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from understudy.releases.statement import Statement
 from understudy.releases.tables import as_frame, cells_in, tidy_tables
 from understudy.releases.writing import write_parts, write_rows
 from understudy.schema import Lattice, Schema
-from understudy.schema.cell import plain
-from understudy.schema.spread import Spread
+from understudy.schema.columns.bin_density import Spread
+from understudy.schema.columns.cell import plain
 from understudy.version import VERSION as PACKAGE_VERSION
 from understudy.wording import amount
 

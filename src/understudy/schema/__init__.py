@@ -1,7 +1,7 @@
 """What a table looks like, and nothing about who is in it."""
 
-from understudy.schema.codec import Codec, Decoded, Edges, Lookup, codec_of
-from understudy.schema.column import (
+from understudy.schema.columns.codec import Codec, Decoded, Edges, Lookup, codec_of
+from understudy.schema.columns.discrete import (
     Boolean,
     Categorical,
     Column,
@@ -17,16 +17,16 @@ from understudy.schema.column import (
     Time,
     Undeclared,
 )
-from understudy.schema.declaration import Hole, declarations, guess_identifier, holes, learned
-from understudy.schema.file import json_schema, load_schema, parse_schema, save_schema, schema_from_dict
-from understudy.schema.grammar import parse_predicate
-from understudy.schema.instance import holds, true_rows
-from understudy.schema.page import dump_schema
-from understudy.schema.predicate import Predicate
-from understudy.schema.rule import Allowed, Always, Broken, Determines, Never, Rule
+from understudy.schema.disclosed import Hole, declarations, guess_identifier, holes, learned
+from understudy.schema.predicates.ast import Predicate
+from understudy.schema.predicates.on_cells import cells, possibly, surely
+from understudy.schema.predicates.on_values import holds, true_rows
+from understudy.schema.predicates.parser import parse_predicate
+from understudy.schema.predicates.rules import Allowed, Always, Broken, Determines, Never, Rule
 from understudy.schema.schema import Schema, Unit
-from understudy.schema.truth import cells, possibly, surely
-from understudy.schema.writing import schema_to_dict
+from understudy.schema.yaml.commented import dump_schema
+from understudy.schema.yaml.file import json_schema, load_schema, parse_schema, save_schema, schema_from_dict
+from understudy.schema.yaml.writer import schema_to_dict
 
 __all__ = [
     "Allowed",

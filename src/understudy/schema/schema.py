@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
-from understudy.schema.codec import Codec, codec_of
-from understudy.schema.column import Column, Identifier
-from understudy.schema.predicate import Predicate
-from understudy.schema.rule import Broken, Rule, parts
-from understudy.schema.scale import check
-from understudy.schema.truth import surely
+from understudy.schema.columns.codec import Codec, codec_of
+from understudy.schema.columns.discrete import Column, Identifier
+from understudy.schema.predicates.ast import Predicate
+from understudy.schema.predicates.comparable import check
+from understudy.schema.predicates.on_cells import surely
+from understudy.schema.predicates.rules import Broken, Rule, parts
 
 MOST_ROWS = 1_000_000
 """The most rows that may be protected together: noise on every count grows with them."""
@@ -69,7 +69,7 @@ class Schema:
     no row, by the nature of the thing, and `rules` what holds for every one; `broken` says what becomes of rows that
     break them. Iterating gives the names of the columns that take part in a release.
 
-    >>> from understudy.schema.column import Boolean, Text
+    >>> from understudy.schema.columns.discrete import Boolean, Text
     >>> list(Schema(columns=(Boolean(name="smoker"), Text(name="remarks"))))
     ['smoker']
     """

@@ -19,7 +19,7 @@ from understudy.accounting.ledger import Ledger
 from understudy.atomic import PRIVATE_FOLDER_MODE
 from understudy.errors import Refused, UnderstudyError
 from understudy.schema import Schema, dump_schema, load_schema, parse_schema
-from understudy.schema.file import write_whole
+from understudy.schema.yaml.file import write_whole
 from understudy.scratch import HIDDEN_PREFIX, Scratch
 from understudy.workflow.account import unit_words
 from understudy.workflow.describe import describe

@@ -6,7 +6,7 @@ for one type also supports the types that can hold its cell; `supports` is that 
 
 from __future__ import annotations
 
-from understudy.schema.cell import DATE, MOMENT, NUMBER, OFFSET, TIME
+from understudy.schema.columns.cell import DATE, MOMENT, NUMBER, OFFSET, TIME
 from understudy.tables import sql
 from understudy.tables.expression import empty
 from understudy.tables.layers import Layers

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from understudy.schema import Boolean, Broken, Categorical, Column, Lattice, Predicate, Schema, codec_of
-from understudy.schema.instance import place_of
-from understudy.schema.predicate import (
+from understudy.schema.predicates.ast import (
     And,
     Comparison,
     IfThen,
@@ -31,7 +30,8 @@ from understudy.schema.predicate import (
     Operator,
     Or,
 )
-from understudy.schema.scale import family, order_of, spot, unit_of
+from understudy.schema.predicates.comparable import family, order_of, spot, unit_of
+from understudy.schema.predicates.on_values import place_of
 from understudy.tables import sql
 from understudy.tables.expression import Listing, code, index, label
 from understudy.tables.layers import Layers

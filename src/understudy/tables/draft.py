@@ -28,11 +28,11 @@ from understudy.schema import (
     Undeclared,
     guess_identifier,
 )
-from understudy.schema.base import check_text
-from understudy.schema.codec import codec_of
-from understudy.schema.declared import FLOAT_DECIMALS, column_of_type
-from understudy.schema.lattice import MICROSECOND, Date
-from understudy.schema.storage import storage_to_declare
+from understudy.schema.columns.base import check_text
+from understudy.schema.columns.codec import codec_of
+from understudy.schema.columns.from_dtype import FLOAT_DECIMALS, column_of_type
+from understudy.schema.columns.lattice import MICROSECOND, Date
+from understudy.schema.columns.storage_types import storage_to_declare
 from understudy.tables import expression, sql
 from understudy.tables.ballot import CANDIDATES, EMPTY, TEXT, supports, vote
 from understudy.tables.layers import Layers

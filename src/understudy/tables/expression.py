@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from understudy.schema import Boolean, Categorical, Codec, Lattice, Lookup, Outside
-from understudy.schema.cell import spellings
+from understudy.schema.columns.cell import spellings
 from understudy.tables import sql
 from understudy.tables.grid import DoubleGrid, WholeGrid
 from understudy.tables.layers import Layers

@@ -1,7 +1,7 @@
 """Frames: what pandas, polars, pyarrow and DuckDB hold in memory, made readable for a private connection.
 
 Columns get the names x0, x1, … so that no name of the owner's stands in a query. A column of arbitrary Python objects declares no type:
-its cells become texts, by the rules of schema/cell.py, whatever they happen to be; so a type never depends on the rows.
+its cells become texts, by the rules of schema/columns/cell.py, whatever they happen to be; so a type never depends on the rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 
 from understudy.errors import TableError
-from understudy.schema.cell import UNKNOWN, plain, spellings
+from understudy.schema.columns.cell import UNKNOWN, plain, spellings
 from understudy.tables.physical import FAR, PER_SECOND
 from understudy.tables.stored import base_type
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.schema.column import LATTICE_LIMIT
+from understudy.schema.columns.discrete import LATTICE_LIMIT
 from understudy.tables import sql
 
 FAR = LATTICE_LIMIT - 1

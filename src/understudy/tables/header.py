@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from understudy.schema.cell import parse_moment, parse_number
+from understudy.schema.columns.cell import parse_moment, parse_number
 
 NUMBER = re.compile(r"[-+]?[$€£¥]? ?\d+([.,'’]\d+)* ?[%$€£¥]?")
 DAY = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from understudy.schema.cell import DATE, OFFSET, TIME
-from understudy.schema.column import EPOCH, MICROSECOND, Datetime
+from understudy.schema.columns.cell import DATE, OFFSET, TIME
+from understudy.schema.columns.discrete import EPOCH, MICROSECOND, Datetime
 from understudy.tables import sql
 from understudy.tables.layers import Layers
 from understudy.tables.stored import INSTANT_TYPES, MOMENT_TYPES, TEXT_TYPES, TIME_TYPES, Stored, trimmed

@@ -1,6 +1,6 @@
 """Reading: what a cell of a stored type says in a column of a declared type, as SQL.
 
-The rules are those of schema/cell.py. Whatever the stored type, a reading gives either ordered numbers on a grid, or texts to look up, or
+The rules are those of schema/columns/cell.py. Whatever the stored type, a reading gives either ordered numbers on a grid, or texts to look up, or
 nothing at all; no reading raises, whatever the cell holds.
 """
 
@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.schema.cell import DIGITS_LIMIT, NUMBER, parse_number
-from understudy.schema.column import MICROSECOND, Date, Datetime, Integer, Lattice, Real, Time
+from understudy.schema.columns.cell import DIGITS_LIMIT, NUMBER, parse_number
+from understudy.schema.columns.discrete import MICROSECOND, Date, Datetime, Integer, Lattice, Real, Time
 from understudy.schema.formula import FORMULA_OPENERS
 from understudy.tables import sql
 from understudy.tables.grid import HUGE, DoubleGrid, Grid, WholeGrid

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.schema import Codec, Lattice, Schema
-from understudy.schema.scale import unit_of
+from understudy.schema.predicates.comparable import unit_of
 
 ABSENT = np.iinfo(np.int64).min
 """Stands for no value at all among places on a lattice."""

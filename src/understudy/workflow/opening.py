@@ -22,8 +22,8 @@ from understudy.schema import (
     schema_from_dict,
     schema_to_dict,
 )
-from understudy.schema.declaration import guess_identifier
-from understudy.schema.declared import column_of_type
+from understudy.schema.columns.from_dtype import column_of_type
+from understudy.schema.disclosed import guess_identifier
 from understudy.tables import Source, open_table
 
 Word = TypeVar("Word", bound=StrEnum)

@@ -32,7 +32,7 @@ from understudy.releases.document import COLUMNS_LIMIT
 from understudy.releases.frames import KINDS
 from understudy.releases.release import environment
 from understudy.schema import Broken, Schema, load_schema, schema_to_dict
-from understudy.schema.declaration import LOST, declarations, learned
+from understudy.schema.disclosed import LOST, declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.base import DROPPED, MISCOUNTED, NOTES, RESUMED
 from understudy.synthesizers.options import written

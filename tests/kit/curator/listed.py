@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.schema import Categorical, Lattice, Schema, holds
-from understudy.schema.cell import plain
+from understudy.schema.columns.cell import plain
 from understudy.tables import CANDIDATES
 
 Row = Mapping[str, object]

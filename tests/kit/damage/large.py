@@ -24,7 +24,7 @@ from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.releases import Guarantee, Release
 from understudy.releases.file import load
 from understudy.schema import Schema, dump_schema, load_schema
-from understudy.schema.declaration import declarations
+from understudy.schema.disclosed import declarations
 from understudy.schema.formats import load_format
 
 SECONDS = 5.0

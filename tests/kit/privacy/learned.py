@@ -39,7 +39,7 @@ from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till
 from understudy.schema import Categorical, Lattice, Schema
-from understudy.schema.writing import schema_to_dict
+from understudy.schema.yaml.writer import schema_to_dict
 from understudy.synthesizers import silent
 
 Row = Mapping[str, object]

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from understudy.schema import Boolean, Categorical, Date, Datetime, Decoded, Integer, Lattice, Real, codec_of
-from understudy.schema.predicate import Comparison, In, Linear, Listed, Literal, Missing, Name, Operator
+from understudy.schema.predicates.ast import Comparison, In, Linear, Listed, Literal, Missing, Name, Operator
 
 AGE = Integer(name="age", min=0, max=7, bins=(0, 1, 4, 8))
 DOSE = Real(name="dose", min=Fraction(0), max=Fraction(4), step=Fraction(1, 2), bins=(0, 3, 4, 9), missing=("-7",))

@@ -13,7 +13,7 @@ from kit.schema.formats import ALL
 from understudy.errors import SchemaError
 from understudy.schema.formats import load_format
 from understudy.schema.formats.jsontree import from_json
-from understudy.schema.tree import Node, Source, from_plain
+from understudy.schema.yaml.nodes import Node, Source, from_plain
 
 SOURCE = Source("t.json")
 TEXTS = [text for text in ALL.values() if text.lstrip().startswith("{")]

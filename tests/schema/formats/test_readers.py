@@ -30,7 +30,7 @@ from understudy.schema.formats import read_format
 from understudy.schema.formats.document import parse_tree
 from understudy.schema.formats.draft import Draft
 from understudy.schema.formats.moments import kind_of, plain
-from understudy.schema.tree import Source
+from understudy.schema.yaml.nodes import Source
 
 
 def read(text: str) -> tuple[Schema, str]:

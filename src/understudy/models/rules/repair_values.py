@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from understudy.errors import Refused
 from understudy.models.rules.structural_zeros import Flags, donors
 from understudy.schema import Decoded, Edges, Lattice, Predicate, Schema
-from understudy.schema.instance import true_rows, valued
-from understudy.schema.predicate import And, Comparison, IfThen, Linear, Literal, Name, Not, Operator, Or
-from understudy.schema.rule import breach
-from understudy.schema.scale import family, spot, unit_of
+from understudy.schema.predicates.ast import And, Comparison, IfThen, Linear, Literal, Name, Not, Operator, Or
+from understudy.schema.predicates.comparable import family, spot, unit_of
+from understudy.schema.predicates.on_values import true_rows, valued
+from understudy.schema.predicates.rules import breach
 
 REDRAWS = 12
 """Rounds of drawing again inside the bins."""

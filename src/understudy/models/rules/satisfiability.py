@@ -18,9 +18,9 @@ from understudy.errors import Refused, SchemaError
 from understudy.models.rules.repair_values import settled
 from understudy.models.rules.structural_zeros import keep_possible
 from understudy.schema import Column, Decoded, Lattice, Never, Predicate, Rule, Schema
-from understudy.schema.instance import valued
-from understudy.schema.predicate import And, Comparison, IfThen, In, Listed, Literal, Missing, Name, Not, Or
-from understudy.schema.scale import spot, unit_of
+from understudy.schema.predicates.ast import And, Comparison, IfThen, In, Listed, Literal, Missing, Name, Not, Or
+from understudy.schema.predicates.comparable import spot, unit_of
+from understudy.schema.predicates.on_values import valued
 
 ROWS = 400
 """Rows that look for one that keeps every rule, at once."""

@@ -22,7 +22,7 @@ from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.model import Codes
 from understudy.schema import Predicate, Schema
-from understudy.schema.truth import rows_surely
+from understudy.schema.predicates.on_cells import rows_surely
 
 EXCHANGES = 60
 """Rounds of exchanges before codes are drawn anew."""

@@ -31,10 +31,10 @@ from understudy.schema import (
     Schema,
     Time,
 )
-from understudy.schema.calendar import on_weekdays
-from understudy.schema.codec import EMPTY, OTHER, SPELLED
-from understudy.schema.column import LATTICE_LIMIT
-from understudy.schema.spread import Spread
+from understudy.schema.columns.bin_density import Spread
+from understudy.schema.columns.calendar import on_weekdays
+from understudy.schema.columns.codec import EMPTY, OTHER, SPELLED
+from understudy.schema.columns.discrete import LATTICE_LIMIT
 
 CHUNK = 1 << 17
 """Rows decoded at a time. Fixed, so that a seed means the same rows in a frame and in a file."""

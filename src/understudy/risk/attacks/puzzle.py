@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
 from understudy.schema import Boolean, Categorical, Column, Integer, Schema, parse_predicate, surely
-from understudy.schema.reading import read_schema
-from understudy.schema.section import Section
-from understudy.schema.tree import SIZE_LIMIT, Node, Source, from_yaml
+from understudy.schema.yaml.nodes import SIZE_LIMIT, Node, Source, from_yaml
+from understudy.schema.yaml.reader import read_schema
+from understudy.schema.yaml.section import Section
 
 Range = tuple[Fraction, Fraction]
 

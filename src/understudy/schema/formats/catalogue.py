@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import SchemaError
-from understudy.schema.file import write_whole
 from understudy.schema.formats import csvw, dpsynth, frictionless, nist, sdv, smartnoise
 from understudy.schema.formats.document import dump, plain_tree, read_tree
 from understudy.schema.formats.draft import Draft
-from understudy.schema.page import dump_schema
-from understudy.schema.reading import read_schema
 from understudy.schema.schema import Schema
-from understudy.schema.tree import Node, Source
-from understudy.schema.writing import schema_to_dict
+from understudy.schema.yaml.commented import dump_schema
+from understudy.schema.yaml.file import write_whole
+from understudy.schema.yaml.nodes import Node, Source
+from understudy.schema.yaml.reader import read_schema
+from understudy.schema.yaml.writer import schema_to_dict
 
 OWN = "understudy"
 """The name of this program's own schema files."""

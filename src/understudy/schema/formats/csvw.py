@@ -11,8 +11,8 @@ from typing import Any
 from understudy.schema.formats import moments
 from understudy.schema.formats.csvw_rules import dependencies, dependencies_of, groups
 from understudy.schema.formats.draft import Draft, Page, Words, columns_of, number, open_labels, real
-from understudy.schema.tree import Node
-from understudy.schema.words import parse_fraction
+from understudy.schema.yaml.keys import parse_fraction
+from understudy.schema.yaml.nodes import Node
 
 CONTEXT = "http://www.w3.org/ns/csvw"
 _WHOLE = {

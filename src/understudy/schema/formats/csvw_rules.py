@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.schema.formats.draft import Draft, Page, Words
-from understudy.schema.grammar import parse_predicate
-from understudy.schema.predicate import Comparison, Name, Operator
-from understudy.schema.tree import Node
+from understudy.schema.predicates.ast import Comparison, Name, Operator
+from understudy.schema.predicates.parser import parse_predicate
+from understudy.schema.yaml.nodes import Node
 
 
 def dependencies(words: Words, name: str, draft: Draft) -> list[str]:

@@ -13,7 +13,7 @@ import yaml
 
 from understudy.errors import SchemaError
 from understudy.schema.formats.jsontree import from_json
-from understudy.schema.tree import SIZE_LIMIT, Node, Source, from_plain, from_yaml
+from understudy.schema.yaml.nodes import SIZE_LIMIT, Node, Source, from_plain, from_yaml
 
 _PLAIN_DEPTH = 20
 

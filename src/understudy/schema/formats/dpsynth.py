@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.schema.formats.draft import Draft, Page, Words, columns_of, number, real
-from understudy.schema.tree import Entry, Node
-from understudy.schema.words import LEARN
+from understudy.schema.yaml.keys import LEARN
+from understudy.schema.yaml.nodes import Entry, Node
 
 _CATEGORICAL = ("possible_values", "out_of_domain_index")
 _NUMERICAL = ("min_value", "max_value", "clip_to_range")

@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import Any
 
 from understudy.errors import SchemaError
-from understudy.schema.declaration import guess_identifier
-from understudy.schema.reading import read_schema
+from understudy.schema.disclosed import guess_identifier
 from understudy.schema.schema import Schema
-from understudy.schema.section import Section
-from understudy.schema.tree import Entry, Node, Source, from_plain
-from understudy.schema.words import LEARN, fraction_text, parse_fraction
+from understudy.schema.yaml.keys import LEARN, fraction_text, parse_fraction
+from understudy.schema.yaml.nodes import Entry, Node, Source, from_plain
+from understudy.schema.yaml.reader import read_schema
+from understudy.schema.yaml.section import Section
 
 DECIMALS = 2
 """Decimals of a number whose format does not say how many it has; more where its bounds have more."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from understudy.schema.formats import moments
 from understudy.schema.formats.draft import Draft, Page, Words, columns_of, number, open_labels, real
-from understudy.schema.tree import Node
-from understudy.schema.words import LEARN
+from understudy.schema.yaml.keys import LEARN
+from understudy.schema.yaml.nodes import Node
 
 _TYPES = {
     "categorical": "string", "boolean": "boolean", "integer": "integer", "real": "number", "date": "date",

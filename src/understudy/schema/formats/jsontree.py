@@ -1,6 +1,6 @@
 """JSON into trees that remember their lines, so that an error about a JSON file says where, as one about a YAML file does.
 
-Numbers stay as they are written: 0.10 is one tenth. The limits are those of schema/tree.py.
+Numbers stay as they are written: 0.10 is one tenth. The limits are those of schema/yaml/nodes.py.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-from understudy.schema.tree import DEPTH_LIMIT, NODE_LIMIT, Entry, Node, Source
+from understudy.schema.yaml.nodes import DEPTH_LIMIT, NODE_LIMIT, Entry, Node, Source
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)

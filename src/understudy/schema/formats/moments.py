@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from understudy.schema.cell import parse_date, parse_moment, parse_time
+from understudy.schema.columns.cell import parse_date, parse_moment, parse_time
 from understudy.schema.formats.draft import Words
 
 _DAY = frozenset("aAwdbBmyYjUWxGuV")

@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from understudy.schema.formats.draft import Draft, Words, real
-from understudy.schema.tree import Entry, Node
-from understudy.schema.words import LEARN, fraction_text, parse_fraction
+from understudy.schema.yaml.keys import LEARN, fraction_text, parse_fraction
+from understudy.schema.yaml.nodes import Entry, Node
 
 _KEYS = {"description", "values", "details", "link"}
 

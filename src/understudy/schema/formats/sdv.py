@@ -9,8 +9,8 @@ from typing import Any
 
 from understudy.schema.formats import moments
 from understudy.schema.formats.draft import Draft, Page, Words, columns_of, number, open_labels, real
-from understudy.schema.tree import Entry, Node
-from understudy.schema.words import LEARN
+from understudy.schema.yaml.keys import LEARN
+from understudy.schema.yaml.nodes import Entry, Node
 
 _PATTERNS = {"date": "%Y-%m-%d", "datetime": "%Y-%m-%d %H:%M:%S", "time": "%H:%M:%S"}
 _SKIPPED = ("relationships", "METADATA_SPEC_VERSION")

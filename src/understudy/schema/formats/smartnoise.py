@@ -9,7 +9,7 @@ from typing import Any
 
 from understudy.errors import SchemaError
 from understudy.schema.formats.draft import Draft, Page, Words, columns_of, number, open_labels, real
-from understudy.schema.tree import Entry, Node
+from understudy.schema.yaml.nodes import Entry, Node
 
 TABLE_KEYS = (
     "rows", "rows_exact", "row_privacy", "max_ids", "sample_max_ids",

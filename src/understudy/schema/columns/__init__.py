@@ -1,0 +1,1 @@
+"""Columns: types, domains, codecs, and what a cell of each says."""

@@ -1,0 +1,279 @@
+"""From text to a predicate: a tokenizer and an operator-precedence parser (Pratt, "Top down operator precedence", 1973).
+
+    predicate  := "if" either "then" either | either
+    either     := both ("or" both)*
+    both       := negation ("and" negation)*
+    negation   := "not" negation | "(" predicate ")" | test
+    test       := sum ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=") sum
+                | name ["not"] "in" "(" literal ("," literal)* ")"
+                | name "is" ["not"] ("missing" | "null")
+    sum        := term (("+" | "-") term)*          term := operand | number "*" name
+
+Errors say at which character. Nothing is ever evaluated while reading.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from understudy.errors import SchemaError
+from understudy.schema.predicates.ast import (
+    KEYWORDS,
+    And,
+    Comparison,
+    IfThen,
+    In,
+    Linear,
+    Literal,
+    Missing,
+    Name,
+    Not,
+    Operand,
+    Operator,
+    Or,
+    Predicate,
+)
+
+LENGTH_LIMIT = 10_000
+DEPTH_LIMIT = 50
+TEST_LIMIT = 200
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    |(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3}(?![0-9]))?(?:/[0-9]+)?(?![A-Za-z0-9_.]))
+    |(?P<word>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<name>"(?:[^"]|"")+")
+    |(?P<text>'(?:[^']|'')*')
+    |(?P<sign>==|!=|<>|<=|>=|[=<>(),+*-])""",
+    re.VERBOSE | re.ASCII,
+)
+
+_MIRRORED = {
+    Operator.LESS: Operator.MORE,
+    Operator.MORE: Operator.LESS,
+    Operator.AT_MOST: Operator.AT_LEAST,
+    Operator.AT_LEAST: Operator.AT_MOST,
+}
+_OPERATORS = {str(operator): operator for operator in Operator} | {"==": Operator.EQUAL, "<>": Operator.UNEQUAL}
+
+
+Terms = list[tuple[Fraction, Operand]]
+"""Columns and constants with their weights: one side of a comparison."""
+
+
+def parse_predicate(text: str) -> Predicate:
+    """Read a predicate.
+
+    >>> print(parse_predicate("60 < age AND sex == 'F'"))
+    age > 60 and sex = 'F'
+    """
+    if len(text) > LENGTH_LIMIT:
+        raise SchemaError(f"a predicate is longer than {LENGTH_LIMIT:,} characters")
+    parser = _Parser(text, _tokens(text))
+    predicate = parser.predicate(0)
+    if parser.kind != "end":
+        raise parser.error("expected `and`, `or` or the end")
+    return predicate
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    at: int
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens, at = [], 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            what = "a quotation mark is not closed" if text[at] in "'\"" else f"`{text[at]}` cannot stand here"
+            raise SchemaError(f"predicate, character {at + 1}: {what}")
+        assert found.lastgroup is not None
+        kind, token = found.lastgroup, found.group()
+        if kind == "word" and token.lower() in KEYWORDS:
+            kind = token = token.lower()
+        elif kind == "sign":
+            kind = token
+        if kind != "space":
+            tokens.append(_Token(kind, token, at))
+        at = found.end()
+    return [*tokens, _Token("end", "", len(text))]
+
+
+class _Parser:
+    """Walks the tokens; each method reads one form of the grammar and stops behind it."""
+
+    def __init__(self, text: str, tokens: list[_Token]) -> None:
+        self.text = text
+        self.tokens = tokens
+        self.place = 0
+        self.tests = 0
+
+    @property
+    def token(self) -> _Token:
+        return self.tokens[self.place]
+
+    @property
+    def kind(self) -> str:
+        return self.token.kind
+
+    def error(self, problem: str) -> SchemaError:
+        found = f"`{self.token.text}`" if self.token.text else "the end"
+        return SchemaError(f"predicate, character {self.token.at + 1}: {problem}, found {found}")
+
+    def take(self, *kinds: str) -> _Token | None:
+        if self.kind not in kinds:
+            return None
+        self.place += 1
+        return self.tokens[self.place - 1]
+
+    def need(self, kind: str, problem: str) -> _Token:
+        token = self.take(kind)
+        if token is None:
+            raise self.error(problem)
+        return token
+
+    def predicate(self, depth: int) -> Predicate:
+        if depth > DEPTH_LIMIT:
+            raise self.error(f"more than {DEPTH_LIMIT} levels of parentheses")
+        if not self.take("if"):
+            return self.either(depth)
+        premise = self.either(depth)
+        self.need("then", "expected `then`")
+        return IfThen(premise, self.either(depth))
+
+    def either(self, depth: int) -> Predicate:
+        left = self.both(depth)
+        while self.take("or"):
+            left = Or(left, self.both(depth))
+        return left
+
+    def both(self, depth: int) -> Predicate:
+        left = self.negation(depth)
+        while self.take("and"):
+            left = And(left, self.negation(depth))
+        return left
+
+    def negation(self, depth: int) -> Predicate:
+        if depth > DEPTH_LIMIT:
+            raise self.error(f"more than {DEPTH_LIMIT} levels of `not`")
+        if self.take("not"):
+            return Not(self.negation(depth + 1))
+        if self.take("("):
+            inner = self.predicate(depth + 1)
+            self.need(")", "expected `)`")
+            return inner
+        return self.test()
+
+    def test(self) -> Predicate:
+        at = self.place
+        self.tests += 1
+        if self.tests > TEST_LIMIT:
+            raise self.error(f"more than {TEST_LIMIT} comparisons")
+        first = self.sum()
+        left = first[0][1] if len(first) == 1 and first[0][0] == 1 else None
+        if sign := self.take(*_OPERATORS):
+            return self.comparison(first, _OPERATORS[sign.text], self.sum(), at)
+        if not isinstance(left, Name):
+            raise self.error("expected a comparison")
+        if self.take("is"):
+            negated = self.take("not") is not None
+            if not self.take("missing", "null"):
+                raise self.error("expected `missing`")
+            return Missing(left, negated)
+        negated = self.take("not") is not None
+        if not self.take("in"):
+            raise self.error(f"expected a comparison, `in` or `is missing` after {left}")
+        return In(left, self.listed(), negated)
+
+    def comparison(self, left: Terms, operator: Operator, right: Terms, at: int) -> Predicate:
+        plain = all(len(side) == 1 and side[0][0] == 1 for side in (left, right))
+        if plain and {type(left[0][1]), type(right[0][1])} != {Literal}:
+            one, two = left[0][1], right[0][1]
+            if isinstance(one, Literal):
+                one, operator, two = two, _MIRRORED.get(operator, operator), one
+            assert isinstance(one, Name)
+            return Comparison(one, operator, two)
+        weights: dict[Name, Fraction] = {}
+        constant = Fraction(0)
+        for sign, side in ((1, left), (-1, right)):
+            for weight, operand in side:
+                if isinstance(operand, Name):
+                    weights[operand] = weights.get(operand, Fraction(0)) + sign * weight
+                elif isinstance(operand.value, Fraction):
+                    constant -= sign * weight * operand.value
+                elif not plain:
+                    self.place = at
+                    raise self.error("a sum adds columns and numbers")
+        if not weights:
+            self.place = at
+            raise self.error(
+                "a comparison needs a column. Columns stand bare or in double quotes, texts in single ones"
+            )
+        terms = sorted(((w, name) for name, w in weights.items()), key=lambda term: term[0] < 0)
+        if any(weight == 0 for weight, _ in terms):
+            self.place = at
+            raise self.error("a column is compared with itself")
+        return _simplest(tuple(terms), operator, constant)
+
+    def sum(self) -> Terms:
+        """Weighted columns and numbers; `a -5` is read as `a - 5`."""
+        terms = [self.term(Fraction(1))]
+        while True:
+            if sign := self.take("+", "-"):
+                terms.append(self.term(Fraction(-1 if sign.text == "-" else 1)))
+            elif self.kind == "number" and self.token.text[0] in "+-":
+                terms.append(self.term(Fraction(1)))
+            else:
+                return terms
+
+    def term(self, sign: Fraction) -> tuple[Fraction, Operand]:
+        operand = self.operand()
+        if isinstance(operand, Literal) and isinstance(operand.value, Fraction) and self.take("*"):
+            name = self.operand()
+            if not isinstance(name, Name):
+                self.place -= 1
+                raise self.error("expected a column after `*`")
+            return sign * operand.value, name
+        return sign, operand
+
+    def operand(self) -> Operand:
+        if token := self.take("word"):
+            return Name(token.text)
+        if token := self.take("name"):
+            return Name(token.text[1:-1].replace('""', '"'))
+        return self.literal("a column or a value")
+
+    def literal(self, expected: str) -> Literal:
+        if token := self.take("number"):
+            try:
+                return Literal(Fraction(token.text))
+            except (ValueError, ZeroDivisionError):
+                self.place -= 1
+                raise self.error("not a number") from None
+        if token := self.take("text"):
+            return Literal(token.text[1:-1].replace("''", "'"))
+        if token := self.take("true", "false"):
+            return Literal(token.text == "true")
+        raise self.error(f"expected {expected}")
+
+    def listed(self) -> tuple[Literal, ...]:
+        self.need("(", "expected `(`")
+        values = [self.literal("a value")]
+        while self.take(","):
+            values.append(self.literal("a value"))
+        self.need(")", "expected `,` or `)`")
+        return tuple(values)
+
+
+def _simplest(terms: tuple[tuple[Fraction, Name], ...], operator: Operator, constant: Fraction) -> Predicate:
+    """A sum as the plainer comparison that it may be."""
+    if len(terms) == 1 and terms[0][0] > 0:
+        return Comparison(terms[0][1], operator, Literal(constant / terms[0][0]))
+    if len(terms) == 2 and terms[0][0] == -terms[1][0] and constant == 0:
+        return Comparison(terms[0][1], operator, terms[1][1])
+    return Linear(terms, operator, constant)

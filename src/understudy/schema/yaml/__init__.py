@@ -1,0 +1,1 @@
+"""Schema files: YAML in and out, with errors by line."""

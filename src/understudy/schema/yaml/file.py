@@ -1,0 +1,99 @@
+"""Schema files: a YAML page on disk, or the same words as plain data inside a release.
+
+    version: 1
+    columns:
+      age: {type: integer, min: 0, max: 90}
+      sex: {type: categorical, values: [F, M]}
+
+Reading builds nothing but a schema, and every error says file, line and column.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from understudy.atomic import whole
+from understudy.errors import SchemaError
+from understudy.schema.schema import Schema
+from understudy.schema.yaml.commented import dump_schema
+from understudy.schema.yaml.nodes import SIZE_LIMIT, Source, from_plain, from_yaml
+from understudy.schema.yaml.reader import read_schema
+
+
+def parse_schema(text: str, source: str = "schema") -> Schema:
+    """Read a schema from YAML text; `source` begins its errors.
+
+    >>> list(parse_schema("columns: {age: {type: integer, min: 0, max: 90}, remarks: text}"))
+    ['age']
+    """
+    where = Source(source)
+    return read_schema(from_yaml(text, where), where)
+
+
+def load_schema(path: str | os.PathLike[str]) -> Schema:
+    """Read a schema file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder, "people.yaml")
+    ...     _ = page.write_text("columns: {age: {type: integer, min: 0, max: 90}}")
+    ...     list(load_schema(page))
+    ['age']
+    """
+    where = Source(os.fspath(path))
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(SIZE_LIMIT + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise SchemaError(f"{where.name}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise SchemaError(f"{where.name}: not UTF-8 text. Save it as UTF-8") from None
+    return read_schema(from_yaml(text, where), where)
+
+
+def save_schema(schema: Schema, path: str | os.PathLike[str]) -> None:
+    """Write a schema file, whole or not at all, for its owner alone to read: it may have been drafted from the rows.
+
+    >>> schema = parse_schema("columns: {smoker: boolean}")
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_schema(schema, Path(folder, "people.yaml"))
+    ...     load_schema(Path(folder, "people.yaml")) == schema
+    True
+    """
+    write_whole(dump_schema(schema), Path(path))
+
+
+def write_whole(text: str, path: Path) -> None:
+    """Write what is said of a table, whole or not at all.
+
+    The file is private: it may have been drafted from the rows, and is not public before its owner says so.
+    """
+    with whole(path, private=True, error=SchemaError) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+
+
+def schema_from_dict(plain: object) -> Schema:
+    """The schema that `schema_to_dict` wrote; anything else is refused.
+
+    >>> schema_from_dict({"columns": [{"name": "smoker", "type": "boolean"}]})["smoker"].type
+    'boolean'
+    """
+    where = Source("schema")
+    return read_schema(from_plain(plain, where), where)
+
+
+def json_schema() -> dict[str, Any]:
+    """The published JSON Schema of schema files, for editors that complete and check as you type.
+
+    >>> json_schema()["title"]
+    'Understudy schema'
+    """
+    text = files("understudy.schema").joinpath("understudy.schema.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded

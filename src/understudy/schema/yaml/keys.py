@@ -1,0 +1,131 @@
+"""The words of a schema file: which keys each type of column has, and how values are written in it."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from fractions import Fraction
+
+from understudy.schema.columns.cell import decimal_text, parse_number
+from understudy.schema.columns.discrete import (
+    Boolean,
+    Categorical,
+    Column,
+    Date,
+    Datetime,
+    Identifier,
+    Integer,
+    Real,
+    Text,
+    Time,
+    Undeclared,
+)
+from understudy.schema.columns.lattice import MICROSECOND
+
+VERSION = 1
+LEARN = "learn"
+
+FILE_KEYS = ("version", "unit", "rows", "columns", "impossible", "rules", "broken", "count_broken")
+RULE_KEYS = ("name", "always", "impossible", "columns", "allowed", "from", "to", "map", "learned")
+UNIT_KEYS = ("id", "max_rows", "sizes", "learned")
+COMMON_KEYS = ("type", "role", "nullable", "missing", "use", "learned", "dtype", "note", "constant")
+_LATTICE_KEYS = ("min", "max", "bounds", "bins", "grain", "outside")
+
+TYPES: dict[str, type[Column]] = {
+    "categorical": Categorical,
+    "boolean": Boolean,
+    "integer": Integer,
+    "real": Real,
+    "date": Date,
+    "datetime": Datetime,
+    "time": Time,
+    "text": Text,
+    "identifier": Identifier,
+    LEARN: Undeclared,
+}
+
+TYPE_KEYS: dict[str, tuple[str, ...]] = {
+    "categorical": ("values", "ordered", "other", "levels", "unfold"),
+    "boolean": ("true", "false"),
+    "integer": (*_LATTICE_KEYS, "step"),
+    "real": (*_LATTICE_KEYS, "step", "decimals"),
+    "date": (*_LATTICE_KEYS, "weekdays"),
+    "datetime": (*_LATTICE_KEYS, "resolution", "zone", "weekdays"),
+    "time": (*_LATTICE_KEYS, "resolution"),
+    "text": (),
+    "identifier": ("generate",),
+    LEARN: (),
+}
+
+COLUMN_KEYS = tuple(dict.fromkeys((*COMMON_KEYS, *(key for keys in TYPE_KEYS.values() for key in keys))))
+
+_SPANS = {
+    "day": 86_400_000_000,
+    "h": 3_600_000_000,
+    "min": 60_000_000,
+    "s": 1_000_000,
+    "ms": 1_000,
+    "us": 1,
+}
+_SPAN = re.compile(r"([0-9]{1,12}) ?(day|days|d|h|min|s|ms|us)", re.ASCII)
+_RATIO = re.compile(r"[+-]?[0-9]{1,40}/[0-9]{1,40}", re.ASCII)
+
+
+def span_text(span: timedelta) -> str:
+    """A length of time in its largest whole unit.
+
+    >>> span_text(timedelta(minutes=15)), span_text(timedelta(days=1))
+    ('15min', '1day')
+    """
+    microseconds = span // MICROSECOND
+    unit = next(name for name, size in _SPANS.items() if microseconds % size == 0)
+    return f"{microseconds // _SPANS[unit]}{unit}"
+
+
+def parse_span(text: str) -> timedelta | None:
+    """The length of time a text spells.
+
+    >>> parse_span("1h"), parse_span("100 ms"), parse_span("soon")
+    (datetime.timedelta(seconds=3600), datetime.timedelta(microseconds=100000), None)
+    """
+    found = _SPAN.fullmatch(text.strip())
+    if found is None:
+        return None
+    unit = "day" if found[2] in ("d", "days") else found[2]
+    try:
+        return int(found[1]) * _SPANS[unit] * MICROSECOND
+    except OverflowError:
+        return None
+
+
+def fraction_text(number: Fraction) -> str:
+    """An exact number: a decimal where there is one, else a ratio.
+
+    >>> fraction_text(Fraction(1, 8)), fraction_text(Fraction(1, 3))
+    ('0.125', '1/3')
+    """
+    return decimal_text(number) or str(number)
+
+
+def parse_fraction(text: str) -> Fraction | None:
+    """The number a text spells, as a decimal or as a ratio.
+
+    >>> parse_fraction("0.10"), parse_fraction("1/3"), parse_fraction("1/0")
+    (Fraction(1, 10), Fraction(1, 3), None)
+    """
+    if _RATIO.fullmatch(text.strip()):
+        try:
+            return Fraction(text.strip())
+        except ZeroDivisionError:
+            return None
+    return parse_number(text)
+
+
+def equal_bins(low: int, high: int, pieces: int) -> tuple[int, ...]:
+    """The edges of bins of equal width on a lattice.
+
+    >>> equal_bins(0, 9, 3)
+    (0, 3, 6, 10)
+    """
+    count = high - low + 1
+    return tuple(low + count * i // pieces for i in range(pieces + 1))

@@ -1,0 +1,127 @@
+"""The rules of a schema file, read and written: conditions, lists of combinations, maps from one column to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from understudy.errors import SchemaError
+from understudy.schema.predicates.ast import Predicate
+from understudy.schema.predicates.parser import parse_predicate
+from understudy.schema.predicates.rules import Allowed, Always, Determines, Never, Rule
+from understudy.schema.yaml.keys import LEARN, RULE_KEYS
+from understudy.schema.yaml.nodes import Node, Source
+from understudy.schema.yaml.section import Section
+
+_KINDS = {
+    ("always",): "always",
+    ("impossible",): "impossible",
+    ("allowed", "columns"): "allowed",
+    ("from", "map", "to"): "map",
+    ("from", "to"): "map",
+}
+
+
+def read_condition(node: Node, source: Source, where: str) -> Predicate:
+    """A condition, or what is wrong with it and on which line."""
+    if node.text is None:
+        raise source.error(node.line, f"{where}: a condition must be a text such as age < 15 and married = true")
+    try:
+        return parse_predicate(node.text)
+    except SchemaError as error:
+        raise source.error(node.line, f"{where}: {error}") from None
+
+
+def read_rules(file: Section) -> list[tuple[int | None, Rule]]:
+    """The rules of a file, each with its line."""
+    node = file.get("rules")
+    if node is None:
+        return []
+    if node.items is None:
+        raise file.error("rules", f"`rules` must be a list, not {node.kind}")
+    return [(item.line, _read_rule(item, file.source)) for item in node.items]
+
+
+def _read_rule(node: Node, source: Source) -> Rule:
+    if node.entries is None:
+        return Always(predicate=read_condition(node, source, "rules"))
+    section = Section(node, source, "rules: ", "it")
+    section.check_keys(RULE_KEYS)
+    name = section.text("name") or ""
+    kind = _KINDS.get(tuple(sorted(set(section.entries) - {"name", "learned"})))
+    try:
+        match kind:
+            case "always" | "impossible":
+                condition = section.get(kind)
+                if condition is None:
+                    raise section.error(kind, f"`{kind}` must be a condition")
+                predicate = read_condition(condition, source, "rules")
+                return (
+                    Always(name=name, predicate=predicate)
+                    if kind == "always"
+                    else Never(name=name, predicate=predicate)
+                )
+            case "allowed":
+                return Allowed(
+                    name=name, names=section.texts("columns") or (), combinations=_read_combinations(section)
+                )
+            case "map":
+                return _read_map(name, section)
+    except SchemaError as error:
+        if str(error).startswith(source.name):
+            raise
+        raise source.error(section.line_of(str(error)), f"rules: {error}") from None
+    raise section.error(
+        None,
+        "a rule is a condition (`always` or `impossible`), `columns` with `allowed`, or `from` and `to` with `map`",
+    )
+
+
+def _read_combinations(section: Section) -> tuple[tuple[str, ...], ...]:
+    node = section.get("allowed")
+    if node is None or node.items is None or any(item.items is None for item in node.items):
+        raise section.error("allowed", "`allowed` must be a list of lists such as [[north, 1], [south, 2]]")
+    found = []
+    for item in node.items:
+        assert item.items is not None
+        if any(value.text is None for value in item.items):
+            raise section.source.error(item.line, "rules: `allowed` must list single values")
+        found.append(tuple(value.written for value in item.items))
+    return tuple(found)
+
+
+def _read_map(name: str, section: Section) -> Determines:
+    source, target = section.text("from"), section.text("to")
+    if source is None or target is None:
+        raise section.error("from", "`from` and `to` must each name a column")
+    learned = bool(section.flag("learned"))
+    node = section.get("map")
+    if node is None or node.text == LEARN:
+        return Determines(name=name, source=source, target=target)
+    if node.entries is None or any(entry.node.text is None for entry in node.entries):
+        raise section.error(
+            "map", "`map` must give one value for each value, as in {Bern: BE, Biel: BE}, or the word learn"
+        )
+    pairs = {entry.key: entry.node.written for entry in node.entries}
+    return Determines(name=name, source=source, target=target, map=pairs, learned=learned)
+
+
+def rule_to_plain(rule: Rule) -> str | dict[str, Any]:
+    """A rule in the words of a schema file; a nameless condition is its text alone.
+
+    >>> rule_to_plain(Always(predicate=parse_predicate("start <= end")))
+    'start <= end'
+    """
+    if isinstance(rule, Always) and not rule.name:
+        return str(rule.predicate)
+    plain: dict[str, Any] = {"name": rule.name} if rule.name else {}
+    match rule:
+        case Always(predicate=predicate):
+            return plain | {"always": str(predicate)}
+        case Never(predicate=predicate):
+            return plain | {"impossible": str(predicate)}
+        case Allowed(names=names, combinations=combinations):
+            return plain | {"columns": list(names), "allowed": [list(one) for one in combinations]}
+        case Determines(source=source, target=target, map=pairs, learned=learned):
+            plain |= {"from": source, "to": target, "map": LEARN if pairs is None else dict(pairs)}
+            return plain | {"learned": True} if learned else plain
+    raise TypeError(f"{type(rule).__name__} is no rule")

@@ -1,0 +1,217 @@
+"""The calendar: bins at its lines, and days of the week inside them."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from understudy.errors import SchemaError
+from understudy.schema import Date, Datetime, Integer, Time, codec_of, dump_schema, parse_schema
+from understudy.schema.columns import calendar
+from understudy.schema.columns.calendar import UNITS, calendar_bins, on_weekdays, snapped, steps_per_day, weekday_counts
+
+DAYS = Date(name="day", min=date(1999, 11, 20), max=date(2003, 2, 5))
+CLOCK = Datetime(
+    name="seen", min=datetime(2024, 2, 27, 5), max=datetime(2024, 3, 2, 13), resolution=timedelta(minutes=15)
+)
+BERN = Datetime(
+    name="zoned",
+    min=datetime(2024, 3, 29),
+    max=datetime(2024, 4, 2, 23),
+    zone="Europe/Zurich",
+    resolution=timedelta(minutes=15),
+)
+
+
+def starts(column, unit):
+    return [column.value_at(edge) for edge in calendar_bins(column, unit)[:-1]]
+
+
+def test_bins_begin_where_the_calendar_says():
+    assert [d.isoformat() for d in starts(DAYS, "year")] == [
+        "1999-11-20",
+        "2000-01-01",
+        "2001-01-01",
+        "2002-01-01",
+        "2003-01-01",
+    ]
+    assert all(d.day == 1 for d in starts(DAYS, "month")[1:])
+    assert all((d.day, d.month % 3) == (1, 1) for d in starts(DAYS, "quarter")[1:])
+    assert all(d.weekday() == 0 for d in starts(DAYS, "week")[1:])
+    assert [d.year for d in starts(DAYS, "decade")] == [1999, 2000]
+    assert len(starts(DAYS, "day")) == DAYS.high - DAYS.low + 1
+    assert all(m.minute == 0 for m in starts(CLOCK, "hour"))
+    assert [m.day for m in starts(CLOCK, "day")] == [27, 28, 29, 1, 2]
+    assert all(m.hour == 0 for m in starts(BERN, "day")), "midnight where the clock hangs, also after it is changed"
+    assert len(starts(Time(name="at", resolution=timedelta(minutes=1)), "hour")) == 24
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"), [(DAYS, "hour"), (Time(name="at"), "day"), (Integer(name="n", min=0, max=9), "year")]
+)
+def test_a_unit_that_a_column_has_not_is_refused(column, unit):
+    with pytest.raises(SchemaError, match=f'column "{column.name}"'):
+        calendar_bins(column, unit)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("kind", ["date", "datetime"])
+def test_a_page_may_name_the_unit_and_keeps_it(unit, kind):
+    if (unit, kind) == ("hour", "date"):
+        return
+    page = f"columns: {{d: {{type: {kind}, min: 1999-11-20, max: 2001-02-05, bins: {unit}}}}}"
+    schema = parse_schema(page)
+    assert schema["d"].bins == calendar_bins(schema["d"], unit)
+    assert parse_schema(dump_schema(schema)) == schema
+    if unit in ("week", "month", "year"):
+        assert f"bins: {unit}" in dump_schema(schema)
+
+
+def test_too_many_bins_are_refused_with_their_line():
+    with pytest.raises(SchemaError, match='s:1: column "d": `bins: hour` makes more than 100,000 bins'):
+        parse_schema("columns: {d: {type: datetime, min: 1900-01-01, max: 2024-01-01, bins: hour}}", "s")
+
+
+@settings(max_examples=200)
+@given(st.lists(st.integers(1, 1172), max_size=12, unique=True), st.data())
+def test_snapped_edges_stay_edges(inner, data):
+    edges = (DAYS.low, *sorted(DAYS.low + i for i in inner), DAYS.high + 1)
+    keep = data.draw(st.sets(st.sampled_from(edges)))
+    found = snapped(DAYS, edges, keep=keep)
+    assert (found[0], found[-1]) == (edges[0], edges[-1])
+    assert len(found) == len(edges)
+    assert all(a < b for a, b in pairwise(found))
+    assert keep <= set(found)
+
+
+def test_a_single_day_is_not_moved():
+    """A bin of one day was found because many share that day."""
+    day = DAYS.index_of(date(2001, 3, 14))
+    assert {day, day + 1} <= set(snapped(DAYS, (DAYS.low, day, day + 1, DAYS.high + 1)))
+
+
+def test_numbers_and_odd_resolutions_are_left_alone():
+    assert snapped(Integer(name="n", min=0, max=99), (0, 37, 100)) == (0, 37, 100)
+    odd = Datetime(name="t", min=datetime(2024, 1, 1), max=datetime(2025, 1, 1), resolution=timedelta(hours=7))
+    assert steps_per_day(odd) is None
+    assert snapped(odd, (odd.low, odd.low + 700, odd.high + 1)) == (odd.low, odd.low + 700, odd.high + 1)
+
+
+WEIGHTS = (5, 5, 5, 5, 5, 0, 0)
+
+
+def test_days_of_the_week_follow_their_weights_and_values_stay_in_their_bins():
+    column = Date(name="day", min=date(2020, 1, 1), max=date(2021, 12, 31), bins=None, weekdays=WEIGHTS)
+    edges = np.array(calendar_bins(column, "month"))
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, len(edges) - 1, 20_000)
+    low, high = edges[place], edges[place + 1] - 1
+    index = rng.integers(low, high + 1)
+    found = on_weekdays(column, index, low, high, WEIGHTS, rng)
+    assert np.all((found >= low) & (found <= high))
+    counts = weekday_counts(column, *np.unique(found, return_counts=True))
+    assert counts[5:].sum() == 0
+    # Each of five days has a share of 1/5; 6 standard deviations of it in 20,000 are 0.017.
+    assert np.abs(counts[:5] / 20_000 - 0.2).max() < 0.017
+    assert np.abs(found - index).max() <= 13, "a week's move at most, and a week back into the bin"
+
+
+def test_moments_keep_their_time_of_day():
+    column = Datetime(name="t", min=datetime(2024, 1, 1), max=datetime(2024, 3, 31), resolution=timedelta(hours=1))
+    index = np.arange(column.low, column.high + 1)
+    ends = np.full(index.size, column.low), np.full(index.size, column.high)
+    found = on_weekdays(column, index, *ends, (0, 0, 1, 0, 0, 0, 0), np.random.default_rng(0))
+    np.testing.assert_array_equal(found % 24, index % 24)
+    assert {column.value_at(int(i)).weekday() for i in found} == {2}
+
+
+def test_short_bins_and_days_known_for_themselves_stay():
+    column = Date(
+        name="d",
+        min=date(2024, 1, 1),
+        max=date(2024, 3, 31),
+        bins=(19723, 19814),
+        grain=((19723, 10), (19745, 500), (19746, 10)),
+    )
+    index = np.array([19745, 19760])
+    ends = np.full(2, 19723), np.full(2, 19813)
+    found = on_weekdays(column, index, *ends, (0, 0, 0, 0, 0, 0, 1), np.random.default_rng(0))
+    assert found[0] == 19745
+    assert column.value_at(int(found[1])).weekday() == 6
+    short = on_weekdays(column, index, index - 3, index + 3, (0, 0, 0, 0, 0, 0, 1), np.random.default_rng(0))
+    np.testing.assert_array_equal(short, index)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("type: date, weekdays: [1, 2]", "seven weights from Monday to Sunday"),
+        ("type: date, weekdays: [0, 0, 0, 0, 0, 0, 0]", "not all 0"),
+        ("type: date, weekdays: [a, 0, 0, 0, 0, 0, 0]", "seven whole weights"),
+        ("type: integer, weekdays: learn", "does not belong to a integer column"),
+    ],
+)
+def test_weekdays_that_make_no_sense_are_named(words, error):
+    with pytest.raises(SchemaError, match=error):
+        parse_schema(f"columns: {{d: {{{words}}}}}", "s")
+
+
+def test_weekdays_are_written_as_read():
+    for words in ("[1, 1, 1, 1, 1, 0, 0]", "learn"):
+        schema = parse_schema(f"columns: {{d: {{type: date, bounds: learn, weekdays: {words}}}}}")
+        assert parse_schema(dump_schema(schema)) == schema
+    assert codec_of(DAYS).column.weekdays == ()
+
+
+YEAR = Datetime(
+    name="seen",
+    min=datetime(2024, 1, 1),
+    max=datetime(2024, 12, 31),
+    zone="America/New_York",
+    resolution=timedelta(minutes=15),
+)
+
+
+def test_days_of_the_week_are_those_on_the_clocks_of_the_zone():
+    """Sunday evening in New York is Monday in UTC."""
+    index = np.array([YEAR.index_of(datetime(2024, 1, 7, 22)), YEAR.index_of(datetime(2024, 7, 7, 22))])
+    assert weekday_counts(YEAR, index, np.array([3, 4])).tolist() == [0, 0, 0, 0, 0, 0, 7]
+
+
+def test_values_in_a_zone_move_to_their_day_and_keep_their_hour():
+    """Also over the nights in which clocks change."""
+    rng = np.random.default_rng(5)
+    index = rng.integers(YEAR.low, YEAR.high + 1, 4000)
+    moved = on_weekdays(YEAR, index, np.full(4000, YEAR.low), np.full(4000, YEAR.high), (0, 0, 1, 0, 0, 0, 0), rng)
+    before, after = ([YEAR.value_at(int(i)) for i in some] for some in (index, moved))
+    assert {a.weekday() for a in after} == {2}
+    same = [(a.hour, a.minute) == (b.hour, b.minute) for a, b in zip(before, after, strict=True)]
+    assert np.mean(same) > 0.995  # an hour that a day lacks has to give way
+    assert max(abs(int(m) - int(i)) for m, i in zip(moved, index, strict=True)) <= 13 * 96 + 4
+
+
+def test_weekdays_in_a_zone_are_learned_or_declared():
+    page = "columns: {t: {type: datetime, zone: Europe/Zurich, bounds: learn, resolution: 1h, weekdays: learn}}"
+    assert parse_schema(page)["t"].weekdays is None
+    assert parse_schema(page.replace("learn}}", "[1, 1, 1, 1, 1, 0, 0]}}"))["t"].weekdays[-1] == 0
+
+
+def test_units_that_bins_cannot_be_are_not_listed(monkeypatch):
+    """A step of seven seconds divides no day, and 260 years have two million hours."""
+    moments = Datetime(
+        name="seen",
+        min=datetime(1815, 4, 15),
+        max=datetime(2075, 8, 2),
+        resolution=timedelta(seconds=7),
+        nullable=False,
+    )
+    edges = (moments.low, moments.low + 100_000_000, moments.low + 500_000_000, moments.high + 1)
+    listed = []
+    monkeypatch.setattr(calendar, "calendar_bins", lambda _, unit: listed.append(unit))
+    assert calendar.unit_of_bins(moments, edges) is None
+    assert listed == []
