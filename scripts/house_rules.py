@@ -49,7 +49,7 @@ def no_global_randomness(_: Path, tree: ast.Module) -> Iterator[tuple[int, str]]
 
 def noise_is_unseedable(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Nothing in the room of noise, or the curator's, takes a seed or a numpy generator."""
-    if path.parent.name not in {"noise", "curator"}:
+    if not {"noise", "curator"} & set(path.parts):
         return
     for line, name in names_in(tree):
         # check_score tries fixed estimates against a score: a self-test, not noise.
@@ -62,7 +62,7 @@ def noise_is_unseedable(path: Path, tree: ast.Module) -> Iterator[tuple[int, str
 
 def quiet_on_import(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Importing a module does no work that can be seen; only the command line prints."""
-    if path.parent.name == "cli":
+    if "cli" in path.parts:
         return
     for line, name in names_in(tree):
         if name == "print":
@@ -82,7 +82,7 @@ def one_noun_each(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def exact_rows_stay_home(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Exact counts are asked of a table by the curator alone (and by the custodian's own comparisons, utility and risk)."""
-    if {"tables", "curator", "utility", "risk"} & {path.parent.name, path.parent.parent.name}:
+    if {"tables", "curator", "utility", "risk"} & set(path.parts):
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in {
@@ -107,7 +107,7 @@ PRINTING = re.compile(
 
 def one_printer(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """What a command prints goes through the printer, so that no name from a file commands the terminal."""
-    if path.parent.name != "cli" or path.name in PRINTERS:
+    if "cli" not in path.parts or path.name in PRINTERS:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module in {"click", "rich"}:
@@ -130,7 +130,7 @@ WRITING_ROOMS = {
 
 def files_say_who_may_read_them(path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Files are written through `atomic.whole`, as `draft` or beside it, or in the table's private directory."""
-    if path.parent.name == "tables" or path.name in WRITING_ROOMS:
+    if "tables" in path.parts or path.name in WRITING_ROOMS:
         return
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):

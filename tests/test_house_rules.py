@@ -38,6 +38,7 @@ BAD = [
     ("noise/x.py", "noise_is_unseedable", "import numpy as np\nnp.random.default_rng(1)"),
     ("noise/x.py", "noise_is_unseedable", "def draw(seed):\n    pass"),
     ("curator/x.py", "noise_is_unseedable", "def draw(*, rng=None):\n    pass"),
+    ("curator/mechanisms/x.py", "noise_is_unseedable", "def draw(seed):\n    pass"),
     ("models/x.py", "quiet_on_import", "print('hello')"),
     ("models/x.py", "one_noun_each", "x = 1"),
     ("models/utils.py", "one_noun_each", '"""Things."""'),

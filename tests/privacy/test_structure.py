@@ -95,7 +95,8 @@ def test_what_a_synthesizer_makes_leads_to_no_table(method):
 
 
 def modules(package: ModuleType) -> list[ModuleType]:
-    return [importlib.import_module(f"{package.__name__}.{m.name}") for m in pkgutil.iter_modules(package.__path__)]
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    return [importlib.import_module(module.name) for module in found]
 
 
 @pytest.mark.parametrize("module", modules(understudy.noise) + modules(understudy.curator), ids=lambda m: m.__name__)
@@ -119,7 +120,7 @@ def draws(path: Path) -> bool:
 
 MECHANISMS = [
     p
-    for p in sorted((ROOT / "curator").glob("*.py"))
+    for p in sorted((ROOT / "curator").rglob("*.py"))
     if draws(p) and p.name not in {"room.py", "till.py", "rehearsal.py"}
 ]
 
