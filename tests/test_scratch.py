@@ -13,7 +13,7 @@ import pytest
 
 from kit.scratch import keeper, orphan
 from understudy.scratch import HIDDEN_PREFIX, Scratch, sweep_orphans
-from understudy.tables.engine import Engine
+from understudy.tables.sql.engine import Engine
 
 STRANGER = 65534
 """The user id of nobody."""

@@ -52,7 +52,7 @@ def test_a_signal_that_a_library_swallowed_is_heeded_at_the_next_step() -> None:
 WAITING = """
 import sys
 from understudy.cli.root import run
-from understudy.tables.engine import Engine
+from understudy.tables.sql.engine import Engine
 
 seal = Engine.seal
 

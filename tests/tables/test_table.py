@@ -16,7 +16,7 @@ from understudy.errors import SchemaError, TableError
 from understudy.schema import Boolean, Categorical, Date, Integer, Outside, Real, Schema, Text, Undeclared, codec_of
 from understudy.tables import Table, open_table
 from understudy.tables import table as table_module
-from understudy.tables.expression import MAX_LABEL_CHARS
+from understudy.tables.reading.encode import MAX_LABEL_CHARS
 
 CLOSED = Schema(
     columns=(
@@ -192,7 +192,7 @@ def test_progress_is_told():
 @pytest.mark.slow
 def test_a_table_larger_than_the_memory_of_the_engine_is_counted(tmp_path, monkeypatch):
     """2 million rows of text in 128 MB: what does not fit waits on disk."""
-    from understudy.tables import engine
+    from understudy.tables.sql import engine
 
     monkeypatch.setattr(engine, "MEMORY", "128MB")
     path = tmp_path / "t.csv"

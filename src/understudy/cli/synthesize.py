@@ -18,7 +18,7 @@ from understudy.wording import amount, listed, percent
 
 if TYPE_CHECKING:
     from understudy.releases import Release
-    from understudy.tables.source import Source
+    from understudy.tables.sources.source import Source
 
 DISCOVERY = frozenset({"types", "values", "bounds", "bins"})
 """Steps of a statement that paid for what the schema left open."""

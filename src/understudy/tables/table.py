@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from understudy.errors import TableError
 from understudy.schema import Broken, Categorical, Codec, Column, Lattice, Schema, codec_of
-from understudy.tables.ballot import CANDIDATES, vote
-from understudy.tables.breach import broken_count, held
 from understudy.tables.counting import Clique, Tally, sparse
-from understudy.tables.expression import code, index, is_listable, label
-from understudy.tables.grid import WholeGrid
-from understudy.tables.layers import Layers
+from understudy.tables.privacy_unit import bound, salt
+from understudy.tables.reading.broken_rules import broken_count, held
+from understudy.tables.reading.encode import code, index, is_listable, label
+from understudy.tables.reading.grid import WholeGrid
+from understudy.tables.reading.type_votes import CANDIDATES, vote
 from understudy.tables.records import Records, joined, thinned
-from understudy.tables.source import Source
-from understudy.tables.stored import Stored
-from understudy.tables.unit import bound, salt
+from understudy.tables.sources.source import Source
+from understudy.tables.sql.let_columns import Layers
+from understudy.tables.sql.stored import Stored
 
 CODES_BYTES = 10**9
 """Codes beyond this many bytes are not kept in memory but read anew for each count."""

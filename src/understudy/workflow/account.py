@@ -18,7 +18,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.schema import Schema
 from understudy.synthesizers.base import NEW_ACCOUNT
-from understudy.tables.source import Source, table_kind
+from understudy.tables.sources.source import Source, table_kind
 
 
 def open_ledger(

@@ -9,7 +9,7 @@ from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
 from understudy.schema import Categorical, Column, Lattice, Schema, load_schema
 from understudy.tables import Source, Table
-from understudy.tables.draft import draft
+from understudy.tables.drafting.draft import draft
 from understudy.utility import INTERNAL, Comparison
 from understudy.utility import compare as compare_tables
 from understudy.workflow.opening import open_source

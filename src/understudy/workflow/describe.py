@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from understudy.schema import Schema
-from understudy.tables.draft import draft, gapless
+from understudy.tables.drafting.draft import draft, gapless
 from understudy.workflow.opening import open_source
 
 

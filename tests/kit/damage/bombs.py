@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from understudy import thrift
-from understudy.tables import footer
+from understudy.tables.sources import parquet_footer
 
 PART = 1 << 24
 """Bytes that each part unpacks to."""
@@ -38,8 +38,8 @@ def groups(path: Path, table: pa.Table, times: int, **options: object) -> Path:
     data = written.getvalue()
     size = int.from_bytes(data[-8:-4], "little")
     fields = thrift.read(data[-8 - size : -8])
-    kind, (inner, [group]) = fields[footer.GROUPS]
-    fields[footer.GROUPS] = kind, (inner, [group] * times)
+    kind, (inner, [group]) = fields[parquet_footer.GROUPS]
+    fields[parquet_footer.GROUPS] = kind, (inner, [group] * times)
     fields[3] = fields[3][0], table.num_rows * times
     end = thrift.written(fields)
     path.write_bytes(data[: -8 - size] + end + len(end).to_bytes(4, "little") + b"PAR1")

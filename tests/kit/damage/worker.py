@@ -20,14 +20,15 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import understudy.tables.source
+import understudy.tables.sources.source
 from kit.damage import damage
 from understudy.cli.root import run
 from understudy.errors import SchemaError, UnderstudyError
 from understudy.schema import load_schema
 from understudy.schema.formats import load_format
-from understudy.tables import open_table, sql
-from understudy.tables.engine import Engine
+from understudy.tables import open_table
+from understudy.tables.sql import quoting
+from understudy.tables.sql.engine import Engine
 
 SECONDS = 5.0
 REFUSAL_SECONDS = 2.0
@@ -68,7 +69,7 @@ class Reused(Engine):
     def run(self, query: str, *, doing: str) -> list[tuple[Any, ...]]:
         """As ever, but for one setting: the files of all cases may be read. Notes what is made."""
         if query.startswith("SET allowed_directories"):
-            query = f"SET allowed_directories = [{sql.texts((str(self.directory), str(self.room)))}]"
+            query = f"SET allowed_directories = [{quoting.texts((str(self.directory), str(self.room)))}]"
         if (made := MADE.match(query)) is not None:
             self.made[made[2]] = made[1]
         return super().run(query, doing=doing)
@@ -107,7 +108,7 @@ def opened(path: Path) -> str | None:
 
 def reopened(path: Path) -> str | None:
     """The same, in the database of the case before."""
-    with mock.patch.object(understudy.tables.source, "Engine", Reused.lend):
+    with mock.patch.object(understudy.tables.sources.source, "Engine", Reused.lend):
         return opened(path)
 
 

@@ -1,7 +1,7 @@
 """Codecs: a column's values ↔ codes 0..size-1, stated as data so that they compile to SQL.
 
 The codes of a column come in a fixed order: its values (or bins), then `other`, then the empty cell, then each missing spelling. Tables
-compile a codec to one SQL expression (tables/expression.py); `Codec.code` is the same rule for one Python value, and their test.
+compile a codec to one SQL expression (tables/reading/encode.py); `Codec.code` is the same rule for one Python value, and their test.
 
 The rule, in order: an empty cell; a missing code (by its text; in a column of numbers, dates or times also by its value, so that -7 is
 missing as -7.0 too); a listed label or a value within the bounds; then the declared place of what is left: `other` for labels, the

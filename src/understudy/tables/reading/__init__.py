@@ -1,0 +1,1 @@
+"""What a cell says, as SQL: codes, numbers, moments, votes for a type, broken rules."""

@@ -1,0 +1,129 @@
+"""Grids: how the numbers a source holds lie on a column's lattice, in SQL that agrees with exact fractions.
+
+A source stores whole numbers (counts of cents, days, microseconds, …) or doubles. Either way, bin edges are compared in the source's own
+numbers, at the least number that reaches the edge, found with fractions beforehand; so coding needs no arithmetic on rows and no rounding.
+Lattice indices themselves are computed in 128-bit integers, doubles by first making them whole by a power of two, which is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+from understudy.schema.columns.discrete import LATTICE_LIMIT
+from understudy.tables.sql import quoting
+
+FAR = LATTICE_LIMIT - 1
+"""Indices further out than this are clipped to it."""
+
+HUGE = 10**38
+"""What stands for a whole number too long for 127 bits: beyond every edge."""
+
+
+class Grid(ABC):
+    """Numbers of a source, ordered, and the lattice index of each."""
+
+    @abstractmethod
+    def least(self, index: int) -> str:
+        """The least number of the source whose lattice index is at least `index`, as a literal."""
+
+    @abstractmethod
+    def index(self, value: str) -> str:
+        """The lattice index of a number, clipped far out, as BIGINT."""
+
+    def cuts(self, value: str, edges: tuple[int, ...]) -> str:
+        """The bin of a number; below the first edge the first bin, above the last the last."""
+        literals = [self.least(edge) for edge in edges]
+
+        def between(low: int, high: int) -> str:
+            if low == high:
+                return str(low)
+            middle = (low + high + 1) // 2
+            below, above = between(low, middle - 1), between(middle, high)
+            return f"CASE WHEN {value} < {literals[middle]} THEN {below} ELSE {above} END"
+
+        return between(0, len(edges) - 2)
+
+
+@dataclass(frozen=True)
+class WholeGrid(Grid):
+    """Whole numbers, each `unit` steps of the lattice, going to the nearest lattice point or to the one before."""
+
+    unit: Fraction
+    nearest: bool
+
+    def least(self, index: int) -> str:
+        if not self.nearest:
+            return quoting.whole(math.ceil(index / self.unit))
+        half = (index - Fraction(1, 2)) / self.unit
+        # Halves go away from zero: up to an index above zero, away from one that is not.
+        return quoting.whole(math.ceil(half) if index > 0 else math.floor(half) + 1)
+
+    def index(self, value: str) -> str:
+        if self.unit == 1:
+            return _known(value, _clipped(value))
+        far = min(math.ceil(FAR / self.unit) + 1, HUGE)
+        near = f"LEAST(GREATEST(CAST({value} AS HUGEINT), {-far}), {far})"
+        up, down = self.unit.numerator, self.unit.denominator
+        if self.nearest:
+            rounded = _nearest(f"abs({near})", up, down)
+            return _known(value, _clipped(f"CASE WHEN {value} < 0 THEN -({rounded}) ELSE {rounded} END"))
+        floor = f"(({near} * {up}) // {down} - CASE WHEN ({near} * {up}) % {down} < 0 THEN 1 ELSE 0 END)"
+        return _known(value, _clipped(floor))
+
+    def cuts(self, value: str, edges: tuple[int, ...]) -> str:
+        if self.unit == 1 and edges[-1] - edges[0] == len(edges) - 1:
+            # One bin for each whole number: a subtraction does it.
+            near = f"LEAST(GREATEST({value}, {edges[0]}), {edges[-1] - 1})"
+            return near if edges[0] == 0 else f"({near} - {quoting.whole(edges[0])})"
+        return super().cuts(value, edges)
+
+
+@dataclass(frozen=True)
+class DoubleGrid(Grid):
+    """Doubles, going to the nearest lattice point; infinities are no values."""
+
+    step: Fraction
+
+    def least(self, index: int) -> str:
+        half = (index - Fraction(1, 2)) * self.step
+        # Near the half there is a double on either side: take the first that reaches it.
+        try:
+            number = float(half)
+        except OverflowError:
+            return quoting.double(math.copysign(math.inf, half))
+        number = math.nextafter(number, -math.inf)
+        while math.isfinite(number) and (number < half or (index <= 0 and Fraction(number) == half)):
+            number = math.nextafter(number, math.inf)
+        return quoting.double(number)
+
+    def index(self, value: str) -> str:
+        # Every double that rounds away from zero is a whole multiple of 2^-bits.
+        bits = 54 - math.floor(math.log2(self.step / 2))
+        unit = 1 / (self.step * Fraction(2) ** bits)
+        whole = f"TRY_CAST(trunc(abs({value}) * {quoting.double(2.0**bits)}) AS HUGEINT)"
+        rounded = _nearest(whole, unit.numerator, unit.denominator)
+        signed = f"CAST(CASE WHEN {value} < 0 THEN -({rounded}) ELSE {rounded} END AS BIGINT)"
+        far = f"WHEN {value} >= {self.least(FAR)} THEN {FAR} WHEN {value} < {self.least(1 - FAR)} THEN {-FAR}"
+        return f"CASE WHEN NOT isfinite({value}) THEN NULL {far} ELSE {signed} END"
+
+
+def _known(value: str, expression: str) -> str:
+    """An expression of a number; NULL of none. (LEAST and GREATEST would pass over a NULL.)"""
+    return f"CASE WHEN {value} IS NOT NULL THEN {expression} END"
+
+
+def _clipped(index: str) -> str:
+    return f"CAST(LEAST(GREATEST({index}, {-FAR}), {FAR}) AS BIGINT)"
+
+
+def _nearest(value: str, up: int, down: int) -> str:
+    """round(value · up / down), halves up, for value ≥ 0, without a product that could leave 127 bits."""
+    if down == 1:
+        return f"{value} * {up}"
+    if 2 * up * down < 2**126:
+        return f"(({value} // {down}) * {up} + (({value} % {down}) * {2 * up} + {down}) // {2 * down})"
+    # Only a step with a denominator beyond any decimal gets here; its last digits are lost in a double anyway.
+    return f"TRY_CAST(round(CAST({value} AS DOUBLE) * {quoting.double(up / down)}) AS HUGEINT)"

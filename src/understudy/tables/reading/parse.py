@@ -1,0 +1,171 @@
+"""Reading: what a cell of a stored type says in a column of a declared type, as SQL.
+
+The rules are those of schema/columns/cell.py. Whatever the stored type, a reading gives either ordered numbers on a grid, or texts to look up, or
+nothing at all; no reading raises, whatever the cell holds.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from understudy.schema.columns.cell import DIGITS_LIMIT, NUMBER, parse_number
+from understudy.schema.columns.discrete import MICROSECOND, Date, Datetime, Integer, Lattice, Real, Time
+from understudy.schema.formula import FORMULA_OPENERS
+from understudy.tables.reading.datetimes import (
+    clock,
+    clock_of_time,
+    clock_text,
+    days,
+    in_calendar,
+    moment,
+    moment_texts,
+)
+from understudy.tables.reading.grid import HUGE, DoubleGrid, Grid, WholeGrid
+from understudy.tables.sql import quoting
+from understudy.tables.sql.let_columns import Layers
+from understudy.tables.sql.stored import (
+    DOUBLE_TYPES,
+    INSTANT_TYPES,
+    MOMENT_TYPES,
+    TEXT_TYPES,
+    TIME_TYPES,
+    WHOLE_TYPES,
+    Stored,
+    text_of,
+    trimmed,
+)
+
+__all__ = ["DOUBLE_TYPES", "TEXT_TYPES", "Numbers", "numbers", "texts"]
+
+GUARDED = quoting.text("^'+[" + re.escape(FORMULA_OPENERS.replace("\0", "")) + "]")
+"""Texts that `guard_formula` may have written; no cell of a file holds a NUL."""
+
+EXTRA_PLACES = 18
+"""Decimals kept of a number whose step is no decimal fraction."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A cell as a number on a grid; NULL where it is no value. `cut` says whether digits of it were cut off, where they can be."""
+
+    value: str
+    grid: Grid
+    cut: str | None = None
+
+
+def numbers(layers: Layers, column: Lattice, stored: Stored) -> Numbers | None:
+    """A cell of a number, date, moment or time column; None where the stored type never holds one."""
+    if isinstance(column, Integer | Real):
+        return _quantity(layers, column, stored)
+    if isinstance(column, Date):
+        found = days(layers, stored)
+        return None if found is None else Numbers(layers.read(found), WholeGrid(Fraction(1), nearest=False))
+    assert isinstance(column, Datetime | Time)
+    micros = moment(layers, column, stored) if isinstance(column, Datetime) else clock(layers, stored)
+    unit = Fraction(1, column.resolution // MICROSECOND)
+    return None if micros is None else Numbers(layers.read(micros), WholeGrid(unit, nearest=False))
+
+
+def texts(layers: Layers, stored: Stored) -> list[str]:
+    """The texts a cell may stand for, the likeliest first; none for a type that stands for no text."""
+    cell, kind = stored.cell, stored.type
+    if kind in TEXT_TYPES:
+        text = text_of(layers, stored)
+        return [_unguarded(text), text] if stored.guarded else [text]
+    if kind in WHOLE_TYPES or kind == "UHUGEINT":
+        return [f"CAST({cell} AS VARCHAR)"]
+    if kind == "BOOLEAN":
+        return [f"CASE WHEN {cell} THEN '{yes}' ELSE '{no}' END" for yes, no in (("true", "false"), ("True", "False"))]
+    if kind in DOUBLE_TYPES:
+        number = f"CAST({cell} AS DOUBLE)"
+        shown = f"CAST({number} AS VARCHAR)"
+        # 2^63 itself is left out; -0.0 shows its sign only in the longer text.
+        short = f"abs({number}) < 9223372036854775808 AND trunc({number}) = {number}"
+        return [f"CASE WHEN {short} THEN CAST(CAST({number} AS HUGEINT) AS VARCHAR) ELSE {shown} END", shown]
+    if kind.startswith("DECIMAL"):
+        shown = layers.read(f"CAST({cell} AS VARCHAR)")
+        return [f"CASE WHEN contains({shown}, '.') THEN rtrim(rtrim({shown}, '0'), '.') ELSE {shown} END"]
+    if kind == "DATE":
+        return [f"CASE WHEN {in_calendar(cell)} THEN strftime({cell}, '%Y-%m-%d') END"]
+    if kind in TIME_TYPES:
+        return [clock_text(layers.read(clock_of_time(stored)))]
+    if kind in MOMENT_TYPES or kind in INSTANT_TYPES:
+        return moment_texts(layers, stored)
+    return []
+
+
+def _unguarded(text: str) -> str:
+    """The text that was guarded, as `unguard_formula` tells it; others as they are."""
+    return f"CASE WHEN regexp_matches({text}, {GUARDED}) THEN substr({text}, 2) ELSE {text} END"
+
+
+def _quantity(layers: Layers, column: Integer | Real, stored: Stored) -> Numbers | None:
+    cell, kind, step = stored.cell, stored.type, Fraction(column.step)
+    if kind in WHOLE_TYPES:
+        return Numbers(cell, WholeGrid(1 / step, nearest=True))
+    if kind == "UHUGEINT":
+        far = f"CASE WHEN {cell} >= {2**126} THEN {2**126} ELSE TRY_CAST({cell} AS HUGEINT) END"
+        return Numbers(layers.read(far), WholeGrid(1 / step, nearest=True))
+    if kind in DOUBLE_TYPES:
+        number = f"CAST({cell} AS DOUBLE)"
+        return Numbers(layers.read(f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"), DoubleGrid(step))
+    if kind.startswith("DECIMAL"):
+        width, scale = (int(n) for n in re.findall(r"\d+", kind))
+        digits = layers.read(_unscaled(cell, width, scale))
+        return Numbers(digits, WholeGrid(Fraction(1, 10**scale) / step, nearest=True))
+    if kind in TEXT_TYPES:
+        return _spelled_quantity(layers, column, stored, step)
+    return None
+
+
+def _unscaled(cell: str, width: int, scale: int) -> str:
+    """The digits of a decimal as a whole number."""
+    if scale == 0:
+        return f"CAST({cell} AS HUGEINT)"
+    if width + scale <= 37:
+        return f"CAST(CAST({cell} AS DECIMAL(38,{scale})) * CAST({10**scale} AS DECIMAL({scale + 1},0)) AS HUGEINT)"
+    return f"TRY_CAST(replace(CAST({cell} AS VARCHAR), '.', '') AS HUGEINT)"
+
+
+def _places(number: Fraction) -> int:
+    """Decimals that hold a number exactly, or as many as are worth keeping."""
+    return next((d for d in range(EXTRA_PLACES + 2) if (number * 10**d).denominator == 1), EXTRA_PLACES)
+
+
+def _spelled_quantity(layers: Layers, column: Integer | Real, stored: Stored, step: Fraction) -> Numbers:
+    """A number's text as a whole number of 10^-places, the digits beyond cut off.
+
+    Cutting off is exact: halves go away from zero, and every half lies on this decimal grid.
+    """
+    spelled = [number for number in map(parse_number, column.missing) if number is not None]
+    places = max(_places(step / 2), *(_places(number) for number in spelled), 0)
+    text, n = text_of(layers, stored), trimmed(layers, stored)
+    # Nearly all numbers are short; how a text can be read is decided once, the long way only where it is needed.
+    kind = layers.read(
+        f"CASE WHEN regexp_full_match({text}, '[+-]?[0-9]{{1,18}}') THEN 1 "
+        f"WHEN {0 < places <= 10} AND regexp_full_match({text}, '[+-]?[0-9]{{1,15}}\\.[0-9]*') THEN 2 "
+        f"WHEN length({n}) <= {DIGITS_LIMIT} AND regexp_full_match({n}, {quoting.text(NUMBER)}) THEN 3 ELSE 0 END"
+    )
+    groups = "^([+-]?)([0-9]*)\\.?([0-9]*)([eE]([+-]?[0-9]{1,3}))?$"
+    part = layers.read(f"CASE WHEN {kind} = 3 THEN regexp_extract({n}, '{groups}', ['s', 'w', 'f', 'x', 'e']) END")
+    digits = layers.read(f"{part}.w || {part}.f")
+    point = layers.read(f"CAST(length({part}.w) + {places} + COALESCE(TRY_CAST({part}.e AS INTEGER), 0) AS INTEGER)")
+    kept = layers.read(
+        f"CASE WHEN {point} > 0 THEN ltrim(left(rpad({digits}, {point}, '0'), {point}), '0') ELSE '' END"
+    )
+    size = layers.read(
+        f"CASE WHEN {kept} = '' THEN 0 WHEN length({kept}) > 38 THEN {HUGE} ELSE TRY_CAST({kept} AS HUGEINT) END"
+    )
+    short = f"left({text}, strpos({text}, '.') + {places})"
+    decimal = f"TRY_CAST({short} AS DECIMAL(38,{places})) * CAST({10**places} AS DECIMAL({places + 1},0))"
+    value = layers.read(
+        f"CASE {kind} WHEN 1 THEN TRY_CAST({text} AS HUGEINT) * {10**places} "
+        + (f"WHEN 2 THEN TRY_CAST({decimal} AS HUGEINT) " if 0 < places <= 10 else "")
+        + f"WHEN 3 THEN CASE WHEN {part}.s = '-' THEN -{size} ELSE {size} END END"
+    )
+    beyond = f"substr({text}, strpos({text}, '.') + {places + 1})", f"substr({digits}, GREATEST({point}, 0) + 1)"
+    rest = f"CASE {kind} WHEN 2 THEN {beyond[0]} WHEN 3 THEN {beyond[1]} END"
+    cut = f"COALESCE(regexp_matches({rest}, '[1-9]'), false)" if spelled else None
+    return Numbers(value, WholeGrid(Fraction(1, 10**places) / step, nearest=True), cut)

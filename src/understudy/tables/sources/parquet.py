@@ -1,0 +1,243 @@
+"""Parquet files, read so that no cell can break the reading of the others.
+
+The types a file declares are public and decide how its columns are read. Most types cannot be contradicted by a cell, or the database has
+a gentle way to read them: bytes that are no text become question marks, integers too wide are cut. The rest are called fragile here:
+moments in milliseconds, times of day, JSON, geometries, and decimals of any length. Whether the database can read the fragile columns is
+tried out first, on a connection of its own. Where it cannot, and always where there are times of day in UTC, which it bends until they
+fit, they are read from a private copy whose footer says how they are stored and no more (tables/sources/parquet_footer.py). Either way the same values
+come out of cells that keep to their type, and those that do not become values outside every domain; so which of the two ways was taken
+says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from understudy.errors import TableError
+from understudy.tables.sources import parquet_footer
+from understudy.tables.sources.compressed import FREE, RATIO
+from understudy.tables.sources.parquet_footer import MAGIC, plain_copy
+from understudy.tables.sql import quoting
+from understudy.tables.sql.engine import Engine
+from understudy.tables.sql.physical import Reading, clock, decimal, decimal_of_bytes, moment, native_moment, text
+from understudy.tables.sql.stored import INSTANT_TYPE, ZONED_TIME_TYPE, base_type
+
+SHAPES = ("GEOMETRY", "GEOGRAPHY", "VARIANT")
+UNITS = {"MILLI": "m", "MICRO": "u", "NANO": "n"}
+WIDEST = 16
+"""Bytes of the widest decimal that the database knows."""
+
+CELLS = 100_000_000
+CELLS_PER_BYTE = 1_000
+"""A file that states more than so many cells, and so many for each of its bytes, is no table but a way to keep a reader busy."""
+
+
+@dataclass(frozen=True)
+class Element:
+    """A line of a file's schema: its name, physical type and length, what it means, and how many lines below belong to it."""
+
+    name: str
+    physical: str | None
+    length: str | None
+    children: int
+    meaning: str
+    type: str
+
+    @property
+    def fragile(self) -> bool:
+        """Whether one cell could stop the reading of all."""
+        if self.type in SHAPES:
+            return True
+        if self.physical is None:
+            return False
+        if self.type.startswith("TIMESTAMP"):
+            return self.unit == "m"
+        if self.type.startswith("DECIMAL"):
+            return self.physical == "BYTE_ARRAY" or int(self.length or 0) > WIDEST
+        return self.type.startswith("TIME") or self.type == "JSON"
+
+    @property
+    def altered(self) -> bool:
+        """Whether the database reads cells that are outside their type as others that are inside."""
+        return self.type == ZONED_TIME_TYPE
+
+    @property
+    def unit(self) -> str:
+        """The unit of moments and times, by Arrow's letter."""
+        return next((unit for word, unit in UNITS.items() if f"{word}S=" + word.capitalize() in self.meaning), "")
+
+    def stripped(self, cell: str) -> Reading:
+        """How to read a cell of this column where only its physical type is stated."""
+        if self.physical is None:
+            return Reading(cell, base_type(self.type))
+        if self.type.startswith("TIMESTAMP"):
+            return moment(cell, self.unit, zoned=self.type == INSTANT_TYPE)
+        if self.type.startswith("TIME"):
+            return clock(cell, self.unit)
+        if self.type.startswith("DECIMAL"):
+            return decimal_of_bytes(cell, *_digits(self.type))
+        return Reading(text(cell), "VARCHAR") if self.type == "JSON" else Reading(cell, base_type(self.type))
+
+    def native(self, cell: str) -> Reading:
+        """How to read a cell of this column as the database does, of the same type as `stripped`."""
+        if self.type in ("TIMESTAMP", INSTANT_TYPE):
+            return native_moment(cell, self.type)
+        if self.type == "TIME_NS":
+            return clock(f"epoch_ns({cell})", "n")
+        if self.type == ZONED_TIME_TYPE:
+            return Reading(f"CAST({cell} AS TIME)", "TIME")
+        if self.type == "JSON":
+            return Reading(f"CAST({cell} AS VARCHAR)", "VARCHAR")
+        if self.type.startswith("DECIMAL") and self.physical is not None:
+            return decimal(cell, *_digits(self.type))
+        return Reading(cell, base_type(self.type))
+
+
+class ParquetFiles:
+    """Files of one schema, as one relation of columns x0, x1, …"""
+
+    def __init__(self, paths: list[Path], engine: Engine) -> None:
+        self._paths = paths
+        self._engine = engine
+        self._settled = False
+        self._doing = f"reading {paths[0].name}"
+        for path in paths:
+            _refuse_bomb(engine, path, f"reading {path.name}")
+        found = [_columns(engine, path, f"reading {path.name}") for path in paths]
+        self.columns = [column[0] for column in found[0]]
+        self._fragile = {i for i, column in enumerate(found[0]) if any(e.fragile for e in column)}
+        self._altered = any(e.altered for column in found[0] for e in column)
+        for path, columns in zip(paths, found, strict=True):
+            if [columns[i] for i in sorted(self._fragile) if i < len(columns)] != [
+                found[0][i] for i in sorted(self._fragile)
+            ]:
+                raise TableError(f"{path.name}: its types differ from those of {paths[0].name}. Nothing was read")
+        listed = quoting.texts(quoting.path(path) for path in paths)
+        self._engine.run(f"CREATE VIEW file AS {_read(listed)}", doing=self._doing)
+        # The database tells names that differ by case alone apart in its own way.
+        self._cells = [quoting.name(name) for name in self._engine.types("file")]
+        self._view({})
+
+    @property
+    def types(self) -> dict[str, str]:
+        """What the files declare."""
+        return {element.name: base_type(element.type) for element in self.columns}
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """The types that cells have once they are read."""
+        return {element.name: element.native("x").type for element in self.columns}
+
+    def settle(self) -> None:
+        """Make sure, once, that every cell can be read."""
+        if self._settled or not self._fragile:
+            return
+        self._settled = True
+        if not self._altered and self._readable(sorted(self._fragile), self._paths):
+            return
+        copies = [self._engine.directory / f"copy-{i}.parquet" for i in range(len(self._paths))]
+        for path, copy in zip(self._paths, copies, strict=True):
+            plain_copy(path, copy, self._fragile)
+        listed = quoting.texts(quoting.path(copy) for copy in copies)
+        self._engine.run(f"CREATE OR REPLACE VIEW file AS {_read(listed)}", doing=self._doing)
+        self._view({i: self.columns[i].stripped(self._cells[i]) for i in self._fragile})
+
+    def damage(self, wanted: Collection[str]) -> str:
+        """Where a file that could not be read to its end is damaged: the file, and the first column of which that can be said."""
+        for path in self._paths:
+            for i, element in enumerate(self.columns):
+                if element.name in wanted and not self._readable([i], [path]):
+                    return f'{path.name}: column "{element.name}": its pages are damaged'
+        return f"{self._paths[0].name}: is damaged"
+
+    def _readable(self, columns: Iterable[int], paths: Sequence[Path]) -> bool:
+        """Whether the database reads every cell of these columns. A failure may spoil a connection, so this one is thrown away."""
+        trial = Engine()
+        try:
+            trial.seal(paths)
+            listed = quoting.texts(quoting.path(path) for path in paths)
+            read = ", ".join(f"bit_xor(hash({self._cells[i]}))" for i in columns)
+            trial.run(f"SELECT {read} FROM ({_read(listed)})", doing=self._doing)
+        except TableError:
+            return False
+        finally:
+            trial.close()
+        return True
+
+    def _view(self, readings: dict[int, Reading]) -> None:
+        cells = [readings.get(i, e.native(self._cells[i])).expression for i, e in enumerate(self.columns)]
+        select = ", ".join(f"{cell} AS x{i}" for i, cell in enumerate(cells))
+        self._engine.run(f"CREATE OR REPLACE VIEW cells AS SELECT {select} FROM file", doing=self._doing)
+
+
+def _read(listed: str) -> str:
+    return f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false, utf8_validation = 'replace')"
+
+
+def _columns(engine: Engine, path: Path, doing: str) -> list[list[Element]]:
+    """The lines of a file's schema, column by column."""
+    query = (
+        "SELECT name, type, type_length, COALESCE(num_children, 0), "
+        "concat_ws(' ', converted_type, logical_type), COALESCE(duckdb_type, '') "
+        f"FROM parquet_schema({quoting.text(quoting.path(path))}) ORDER BY column_id"
+    )
+    lines = [Element(*row) for row in engine.run(query, doing=doing)]
+    columns: list[list[Element]] = []
+    left: list[int] = []
+    for element in lines[1:]:
+        if not left:
+            columns.append([])
+        columns[-1].append(element)
+        left.append(element.children)
+        while left and left[-1] == 0:
+            left.pop()
+            if left:
+                left[-1] -= 1
+    return columns
+
+
+def check_end(path: Path) -> None:
+    """Refuse a file that does not end as a Parquet file does."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(max(size - 8, 0))
+        end = file.read(8)
+    if size < 12 or start != MAGIC or end[4:] != MAGIC or int.from_bytes(end[:4], "little") + 12 > size:
+        raise TableError(
+            f"{path.name}: does not begin and end as a Parquet file does: it is cut short, or something else. Nothing was read"
+        )
+
+
+def _refuse_bomb(engine: Engine, path: Path, doing: str) -> None:
+    """Refuse a small file that says it holds very much, before any of it is read.
+
+    Three numbers of its footer count: values, bytes once they are unpacked, and bytes as they are packed, of which there are no more than
+    the file has unless parts of it are listed twice.
+    """
+    try:
+        query = (
+            "SELECT COALESCE(sum(num_values), 0), COALESCE(sum(total_uncompressed_size), 0), COALESCE(sum(total_compressed_size), 0) "
+            f"FROM parquet_metadata({quoting.text(quoting.path(path))})"
+        )
+        values, unpacked, packed = (int(number) for number in engine.run(query, doing=doing)[0])
+    except TableError:  # a statistic that it cannot show
+        values, unpacked, packed = parquet_footer.sizes(path)
+    query = f"SELECT num_rows FROM parquet_file_metadata({quoting.text(quoting.path(path))})"
+    rows, size = int(engine.run(query, doing=doing)[0][0]), path.stat().st_size
+    if min(rows, values, unpacked, packed) < 0 or (
+        max(rows, values) > CELLS and max(rows, values) > CELLS_PER_BYTE * size
+    ):
+        raise TableError(f"{path.name}: states far more cells than its size can mean. Nothing was read")
+    if unpacked > FREE and (unpacked > RATIO * size or packed > 2 * size):
+        raise TableError(
+            f"{path.name}: unpacks to more than {RATIO} times its size. Write it again unpacked if you trust it. Nothing was read"
+        )
+
+
+def _digits(kind: str) -> tuple[int, int]:
+    width, scale = re.findall(r"\d+", kind)
+    return int(width), int(scale)

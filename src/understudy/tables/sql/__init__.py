@@ -1,0 +1,1 @@
+"""The private DuckDB connection, and the SQL that is sent to it."""

@@ -1,0 +1,279 @@
+"""The owner's draft: types by majority, people dropped, and no value unless the owner says they are public."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Datetime,
+    Identifier,
+    Integer,
+    Real,
+    Text,
+    Time,
+    Undeclared,
+    dump_schema,
+    parse_schema,
+    schema_to_dict,
+)
+from understudy.tables.drafting.draft import draft, gapless
+from understudy.tables.sources.source import open_table
+from understudy.workflow.describe import describe
+
+N = 400
+
+
+def sentence(i):
+    return f"patient {i * 7919 % 1009} came back on day {i} complaining"
+
+
+CELLS = {
+    "age": [str(20 + i % 50) for i in range(N)],
+    "sex": ["FM"[i % 2] for i in range(N)],
+    "smoker": [("yes", "no")[i % 2] for i in range(N)],
+    "treated": ["01"[i % 3 == 0] for i in range(N)],
+    "active": [("TRUE", "False")[i % 2] for i in range(N)],
+    "children": [str(i % 20 // 19 * 2 + i % 2) for i in range(N)],
+    "dose": [f"{i % 40 / 8:.3f}" for i in range(N)],
+    "price": [f"{i % 40 / 10:.1f}" if i % 3 else str(i % 40) for i in range(N)],
+    "ratio": [f"{i / 7:.12f}" for i in range(N)],
+    "born": [str(date(1950, 1, 1) + timedelta(days=37 * i)) for i in range(N)],
+    "seen": [str(datetime(2020, 1, 1) + timedelta(minutes=15 * i)) for i in range(N)],
+    "woke": [f"{i % 24:02d}:{i % 60:02d}" for i in range(N)],
+    "zip": [f"0{1000 + i % 30}" for i in range(N)],
+    "code": [f"QX{i * 7919 % 100_003:05d}" for i in range(N)],
+    "serial": [str(i + 1) for i in range(N)],
+    "salary": [str(30_000 + i * 137 % 70_001) for i in range(N)],
+    "remarks": [sentence(i) for i in range(N)],
+    "email": ["a@b.c"] * N,
+    "empty": [""] * N,
+}
+TYPES = {
+    "age": Integer, "sex": Categorical, "smoker": Boolean, "treated": Boolean, "active": Boolean, "children": Integer,
+    "dose": Real, "price": Real, "ratio": Real, "born": Date, "seen": Datetime, "woke": Time, "zip": Categorical,
+    "code": Identifier, "serial": Identifier, "salary": Integer, "remarks": Text, "email": Identifier, "empty": Undeclared,
+}  # fmt: skip
+
+
+def drafted(path, cells, *, public_domains=False):
+    rows = [",".join(cells), *(",".join(row) for row in zip(*cells.values(), strict=True))]
+    path.write_text("\n".join(rows) + "\n")
+    with open_table(path) as source:
+        return draft(source, public_domains=public_domains)
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory):
+    return drafted(tmp_path_factory.mktemp("draft") / "people.csv", CELLS)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_types_of_a_csv_file(schema, name):
+    assert type(schema[name]) is TYPES[name]
+
+
+def test_details_of_a_csv_file(schema):
+    assert [schema[name].step for name in ("dose", "price", "ratio")] == [
+        Fraction(1, 1000),
+        Fraction(1, 10),
+        Fraction(1, 10**6),
+    ]
+    assert schema["seen"].resolution == timedelta(minutes=1)
+    assert (schema["smoker"].true[0], schema["smoker"].false[0]) == ("yes", "no")
+    assert (schema["treated"].true, schema["treated"].false) == (("1",), ("0",))
+    assert schema["active"] == Boolean(name="active")
+    assert all(column.nullable for column in schema.columns)
+    assert [c.note for c in schema.columns if not c.modelled] == [
+        *["nearly every cell is different"] * 2, "long or mostly different texts", "its name says so"
+    ]  # fmt: skip
+
+
+def test_a_draft_is_a_page_that_reads_back(schema):
+    assert parse_schema(dump_schema(schema)) == schema
+
+
+def test_no_value_is_drafted(tmp_path):
+    """A canary in every column, often enough to be seen, in no draft."""
+    canary = "ZEBRA"
+    cells = {
+        "label": [canary if i % 2 else "x" for i in range(N)],
+        "number": [str(987_654_321 - i % 3) for i in range(N)],
+        "day": [str(date(1987, 6, 5) + timedelta(days=i % 4)) for i in range(N)],
+        "text": [f"{canary} {sentence(i)}" for i in range(N)],
+        "key": [f"{canary}{i}" for i in range(N)],
+    }
+    found = drafted(tmp_path / "people.csv", cells)
+    said = dump_schema(found) + json.dumps(schema_to_dict(found))
+    assert not any(part in said for part in (canary, "987", "654", "1987"))
+    assert not found.closed
+
+
+def test_with_public_domains_values_and_bounds_are_written_down(tmp_path):
+    found = drafted(tmp_path / "people.csv", CELLS, public_domains=True)
+    assert found["sex"].values == ("F", "M")
+    assert (found["age"].min, found["age"].max) == (20, 69)
+    assert (found["dose"].min, found["dose"].max) == (0, Fraction(39, 8))
+    assert (found["born"].min, found["born"].max) == (date(1950, 1, 1), date(1950, 1, 1) + timedelta(days=37 * (N - 1)))
+    assert found["seen"].min == datetime(2020, 1, 1)
+    assert found["zip"].values == tuple(sorted(set(CELLS["zip"])))
+    assert not any(c.learned for c in found.columns)
+    assert [c.name for c in found.columns if c.modelled and not c.closed] == ["empty"]
+
+
+@pytest.mark.parametrize(("odd", "same"), [(3, True), (40, False)])
+def test_a_handful_of_odd_cells_does_not_flip_a_type(tmp_path, odd, same):
+    names = ["age", "dose", "born", "seen", "woke"]
+    cells = {name: [*["odd!"] * odd, *CELLS[name][odd:]] for name in names}
+    found = drafted(tmp_path / "people.csv", cells)
+    assert [type(found[name]) is TYPES[name] for name in names] == [same] * len(names)
+
+
+def test_common_missing_codes_are_recognised(tmp_path):
+    cells = {
+        "age": ["NA" if i % 9 == 0 else str(i % 50) for i in range(N)],
+        "sex": [("F", "M", "?")[i % 3] for i in range(N)],
+        "smoker": [("yes", "no", "N/A", "-")[i % 4] for i in range(N)],
+        "word": [("a", "b", "none", "unknown")[i % 4] for i in range(N)],
+    }
+    found = drafted(tmp_path / "people.csv", cells, public_domains=True)
+    assert found["age"] == Integer(name="age", min=0, max=49, missing=("NA",))
+    assert found["sex"] == Categorical(name="sex", values=("F", "M"), missing=("?",))
+    assert found["smoker"].missing == ("N/A", "-")
+    assert found["word"].values == ("a", "b", "none", "unknown")
+
+
+FRAME = pd.DataFrame(
+    {
+        "whole": pd.array([1, 2, None, 4] * 50, dtype="Int64"),
+        "broken": [1.0, 2.0, np.nan, 4.0] * 50,
+        "amount": [0.25, 0.5, 0.75, np.nan] * 50,
+        "flag": [True, False] * 100,
+        "label": ["a", "b", "c", None] * 50,
+        "moment": pd.to_datetime(["2020-01-01 10:00", "2020-01-02 11:30"] * 100),
+        "zoned": pd.to_datetime(["2020-01-01", "2020-01-02"] * 100).tz_localize("Europe/Zurich"),
+        "serial": range(200),
+        "name": ["x"] * 200,
+    }
+)
+FRAME_TYPES = {
+    "whole": Integer, "broken": Integer, "amount": Real, "flag": Boolean, "label": Categorical, "moment": Datetime,
+    "zoned": Datetime, "serial": Identifier, "name": Identifier,
+}  # fmt: skip
+
+
+def parquet(tmp_path):
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.Table.from_pandas(FRAME), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "data",
+    [lambda _: FRAME, lambda _: pl.from_pandas(FRAME), lambda _: pa.Table.from_pandas(FRAME), parquet],
+    ids=["pandas", "polars", "pyarrow", "parquet"],
+)
+def test_frames_and_parquet(tmp_path, data):
+    with open_table(data(tmp_path)) as source:
+        found = draft(source, public_domains=True)
+    assert {c.name: type(c) for c in found.columns} == FRAME_TYPES
+    assert found["amount"].step == Fraction(1, 100)
+    assert (found["broken"].min, found["broken"].max) == (1, 4)
+    assert found["label"].values == ("a", "b", "c")
+    assert found["moment"].resolution == timedelta(minutes=1)
+    assert found["zoned"].zone is not None
+    assert found.closed
+    assert parse_schema(dump_schema(found)) == found
+
+
+@pytest.mark.parametrize(("seconds", "resolution"), [(3600, "1h"), (900, "1min"), (7, "1s")])
+def test_times_of_day_are_as_fine_as_nearly_all_of_them(seconds, resolution, tmp_path):
+    times = [(datetime(2024, 1, 1) + i * timedelta(seconds=seconds)).time() for i in range(300)]
+    texts = [str(t)[:5] if seconds >= 60 else str(t) for t in times]
+    with open_table(pa.table({"at": times})) as source:
+        assert draft(source)["at"].resolution == {"1h": timedelta(hours=1), "1min": timedelta(minutes=1)}.get(
+            resolution, timedelta(seconds=1)
+        )
+    (tmp_path / "t.csv").write_text("\n".join(["at", *texts]) + "\n")
+    with open_table(tmp_path / "t.csv") as source:
+        assert f"resolution: {resolution}" in dump_schema(draft(source))
+
+
+@pytest.mark.parametrize(("decimals", "step"), [(0, 1), (1, Fraction(1, 10)), (2, Fraction(1, 100))])
+def test_short_floats_have_the_decimals_they_show(decimals, step):
+    values = np.random.default_rng(1).normal(10, 4, 500).round(decimals).astype("float32")
+    values[::9] = np.nan
+    for frame in (pa.table({"x": values}), pd.DataFrame({"x": values}), pl.DataFrame({"x": values})):
+        with open_table(frame) as source:
+            assert draft(source)["x"].step == step
+
+
+def test_an_empty_table_is_left_to_learn(tmp_path):
+    found = drafted(tmp_path / "people.csv", {"a": [], "b": []}, public_domains=True)
+    assert [type(c) for c in found.columns] == [Undeclared, Undeclared]
+
+
+def test_a_column_of_nothing_but_odd_characters(tmp_path):
+    found = drafted(
+        tmp_path / "people.csv", {"a": ["\ufffd", "é", "'", "; DROP TABLE cells"] * 50}, public_domains=True
+    )
+    assert found["a"].values == tuple(sorted(["\ufffd", "é", "'", "; DROP TABLE cells"]))
+
+
+def test_a_long_list_of_values_is_not_drafted(tmp_path):
+    cells = {"town": [f"t{i % 1200}" for i in range(3600)]}
+    found = drafted(tmp_path / "people.csv", cells, public_domains=True)
+    assert found["town"] == Categorical(name="town", note="more than 1,000 values, left to learn")
+
+
+def test_letters_that_stand_for_no_number_are_missing_codes_of_numbers(tmp_path):
+    """N among incomes is not applicable; Y and N are answers, and a column of words stays one, N among them or not."""
+    rows = [
+        f"{i % 40},{'N' if i % 3 else i % 50},{'N' if i % 2 else 'Y'},{'N' if i % 3 else 'SW'},{i / 4 if i % 5 else ':'}"
+        for i in range(600)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["age,income,vote,wind,rate", *rows]) + "\n")
+    found = {column.name: column for column in draft(open_table(tmp_path / "t.csv")).columns}
+    assert found["income"] == Integer(name="income", missing=("N",))
+    assert isinstance(found["vote"], Boolean)
+    assert found["vote"].missing == ()
+    assert found["wind"] == Categorical(name="wind")
+    assert isinstance(found["rate"], Real)
+    assert found["rate"].missing == (":",)
+    assert found["age"].missing == ()
+
+
+def test_with_public_domains_a_column_without_an_empty_cell_is_declared_so(tmp_path):
+    """A cell that cannot be read is a gap too: it would count as missing."""
+    cells = {
+        "full": [str(i % 50) for i in range(N)],
+        "coded": ["NA" if i % 9 == 0 else str(i % 50) for i in range(N)],
+        "gap": ["" if i == 7 else ("F", "M")[i % 2] for i in range(N)],
+        "odd": ["surprise" if i == 7 else str(i % 50) for i in range(N)],
+        "patient_id": [f"p{i}" for i in range(N)],
+    }
+    path = tmp_path / "people.csv"
+    drafted(path, cells)
+    with open_table(path) as source:
+        found = gapless(source, draft(source, public_domains=True))
+    assert [found[name].nullable for name in ("full", "coded", "gap", "odd")] == [False, False, True, True]
+    assert found["coded"].missing == ("NA",)
+    assert all(column.nullable for column in describe(path).columns)
+    assert not describe(path, public_domains=True)["full"].nullable
+
+
+def test_an_empty_table_says_nothing_of_its_cells(tmp_path):
+    path = tmp_path / "people.csv"
+    drafted(path, {"a": [], "b": []}, public_domains=True)
+    assert all(column.nullable for column in describe(path, public_domains=True).columns)
