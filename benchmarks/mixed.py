@@ -30,8 +30,8 @@ import numpy as np
 from made import MADE, write
 
 import understudy as us
-import understudy.curator.bounds
-import understudy.curator.discovery
+import understudy.curator.discovery.bounds
+import understudy.curator.discovery.close
 import understudy.synthesizers.adaptive_run
 from understudy.measurements import AxisMap, Clique, Identity, Partition
 from understudy.schema import Lattice, Schema
@@ -46,10 +46,10 @@ BINS = 20
 
 DISCOVERY: dict[str, tuple[object, str, list[Fraction | float]]] = {
     "part for types, values, bounds": (
-        understudy.curator.discovery, "OPEN_SHARE", [Fraction(1, 5), Fraction(2, 5), Fraction(3, 5)],
+        understudy.curator.discovery.close, "OPEN_SHARE", [Fraction(1, 5), Fraction(2, 5), Fraction(3, 5)],
     ),
-    "part for bins": (understudy.curator.discovery, "CUT_SHARE", [Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)]),
-    "deviations of an outer piece": (understudy.curator.bounds, "SIGMAS", [1.0, 1.5, 3.0]),
+    "part for bins": (understudy.curator.discovery.close, "CUT_SHARE", [Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)]),
+    "deviations of an outer piece": (understudy.curator.discovery.bounds, "SIGMAS", [1.0, 1.5, 3.0]),
 }  # fmt: skip
 """What a schema is learned with: where it stands, and values to compare; the middle one is the default."""
 

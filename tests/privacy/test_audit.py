@@ -34,8 +34,8 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.quantiles import quantiles
-from understudy.curator.stability import cells, labels
+from understudy.curator.mechanisms.quantiles import quantiles
+from understudy.curator.mechanisms.sparse_histogram import cells, labels
 from understudy.noise import exponential
 from understudy.noise.quantile import Runs, score_runs
 from understudy.noise.tails import tails
@@ -111,7 +111,7 @@ def quantile_of(relation: Neighbours, currency: Currency, *, at: float, times: i
 
 def cell_chosen(relation: Neighbours, currency: Currency, *, at: float, times: int) -> Outcomes:
     """Whether one of two cells was chosen, whose distances to their estimates move by Δ in opposite directions."""
-    from understudy.curator import query
+    from understudy.curator.mechanisms import select_cell
 
     here, there = [NEITHER] * 10, [NEITHER] * 11
     estimates = {("a",): np.zeros(2), ("b",): np.array([21 - at / 2, 0.0])}
@@ -119,7 +119,7 @@ def cell_chosen(relation: Neighbours, currency: Currency, *, at: float, times: i
         here, there = [*[NEITHER] * 10, BOTH], [NEITHER] * 11
 
     def ask(room, schema):
-        return query.choose_cell(room, schema, estimates, amount=AMOUNT[currency])
+        return select_cell.choose_cell(room, schema, estimates, amount=AMOUNT[currency])
 
     options = {"relation": relation, "currency": currency, "epsilon": 4 if currency is PURE else 40}
     heard = [hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)]
@@ -160,7 +160,11 @@ def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
         return runs[-1]
 
     patch.setattr(sys.modules["understudy.noise.quantile"], "score_runs", note)
-    for module in ("understudy.curator.choice", "understudy.curator.query", "understudy.noise.quantile"):
+    for module in (
+        "understudy.curator.mechanisms.select_marginal",
+        "understudy.curator.mechanisms.select_cell",
+        "understudy.noise.quantile",
+    ):
         if module in sys.modules:
             patch.setattr(sys.modules[module], "exponential", spy)
     return laws

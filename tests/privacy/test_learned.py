@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import understudy.curator.descent as descent
-import understudy.curator.discovery as discovery
-import understudy.curator.stability as stability
-import understudy.curator.vote as vote
+import understudy.curator.discovery.close as discovery
+import understudy.curator.discovery.tree_histogram as descent
+import understudy.curator.discovery.types as vote
+import understudy.curator.mechanisms.sparse_histogram as stability
 from kit.curator.contexts import no_noise, room_of
 from kit.privacy.learned import Few, Learning, Row, canonical, check, hanging
 from kit.privacy.world import Pooled

@@ -45,8 +45,8 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
 from understudy.curator import Till
-from understudy.curator.discovery import uncut
-from understudy.curator.stability import labels
+from understudy.curator.discovery.close import uncut
+from understudy.curator.mechanisms.sparse_histogram import labels
 from understudy.schema import Categorical, Column, Schema, parse_schema, save_schema
 from understudy.schema.predicates.rules import Broken as Breaking
 from understudy.synthesizers import SYNTHESIZERS

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import understudy.curator.choice
-import understudy.curator.marginals
-import understudy.curator.stability
-import understudy.curator.sums
+import understudy.curator.mechanisms.marginals
+import understudy.curator.mechanisms.select_marginal
+import understudy.curator.mechanisms.sparse_histogram
+import understudy.curator.mechanisms.sums
 import understudy.releases.file
 import understudy.releases.release
 from kit.privacy import checks
@@ -116,13 +116,13 @@ def plain_counts() -> None:
 
 @mutant(plain_counts)
 def the_sensitivity_is_halved(patch: Patch) -> None:
-    original = understudy.curator.marginals._sensitivity
+    original = understudy.curator.mechanisms.marginals._sensitivity
 
     def halved(*args: object) -> Sensitivity:
         real = original(*args)
         return replace(real, l1=real.l1 / 2, l2_squared=real.l2_squared / 4)
 
-    patch.setattr(understudy.curator.marginals, "_sensitivity", halved)
+    patch.setattr(understudy.curator.mechanisms.marginals, "_sensitivity", halved)
 
 
 @mutant(plain_counts)
@@ -130,13 +130,13 @@ def replacing_is_priced_like_adding(patch: Patch) -> None:
     def wrong(room: Room, schema: object, clique: object, axes: object) -> Sensitivity:
         return marginal_sensitivity(axes, Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
 
-    patch.setattr(understudy.curator.marginals, "_sensitivity", wrong)
+    patch.setattr(understudy.curator.mechanisms.marginals, "_sensitivity", wrong)
 
 
 @mutant(lambda: checks.check_case(checks.named("marginal, centred"), 3000, tight=0.6))
 def maps_are_priced_like_counts(patch: Patch) -> None:
     one = Sensitivity(Fraction(1), Fraction(1))
-    patch.setattr(understudy.curator.marginals, "_sensitivity", lambda *args: one)
+    patch.setattr(understudy.curator.mechanisms.marginals, "_sensitivity", lambda *args: one)
 
 
 @mutant(lambda: checks.check_case(checks.named("sum, clipped"), 3000, tight=0.6))
@@ -152,13 +152,13 @@ def sums_are_not_clipped(patch: Patch) -> None:
 
 @mutant(lambda: checks.check_case(checks.named("errors", REPLACE), 4000, tight=0.6))
 def scores_move_as_if_a_row_were_added(patch: Patch) -> None:
-    scores = understudy.curator.choice.SCORES
+    scores = understudy.curator.mechanisms.select_marginal.SCORES
     patch.setitem(scores, "l1", replace(scores["l1"], replace=scores["l1"].add_remove))
 
 
 @mutant(lambda: checks.check_case(checks.named("vote"), 4000, tight=0.6))
 def a_row_votes_in_one_column_only(patch: Patch) -> None:
-    import understudy.curator.vote as vote
+    import understudy.curator.discovery.types as vote
 
     def one(law: object, scale: Fraction, sensitivity: Sensitivity, currency: object) -> Cost:
         return original(
@@ -171,9 +171,11 @@ def a_row_votes_in_one_column_only(patch: Patch) -> None:
 
 @mutant(lambda: checks.check_outcomes(checks.chosen, REPLACE, GDP, 3000, tight=0.6))
 def the_exponential_mechanism_forgets_its_factor_two(patch: Patch) -> None:
-    original = understudy.curator.choice.exponential
+    original = understudy.curator.mechanisms.select_marginal.exponential
     patch.setattr(
-        understudy.curator.choice, "exponential", lambda scores, **how: original(scores, **how, monotone=True)
+        understudy.curator.mechanisms.select_marginal,
+        "exponential",
+        lambda scores, **how: original(scores, **how, monotone=True),
     )
 
 
@@ -182,8 +184,8 @@ def the_exponential_mechanism_forgets_its_factor_two(patch: Patch) -> None:
 
 @mutant(checks.check_new_label)
 def the_threshold_is_one_too_low(patch: Patch) -> None:
-    original = understudy.curator.stability.threshold
-    patch.setattr(understudy.curator.stability, "threshold", lambda **how: original(**how) - 1)
+    original = understudy.curator.mechanisms.sparse_histogram.threshold
+    patch.setattr(understudy.curator.mechanisms.sparse_histogram, "threshold", lambda **how: original(**how) - 1)
 
 
 @mutant(checks.check_new_label)
@@ -194,13 +196,13 @@ def a_count_at_the_threshold_shows(patch: Patch) -> None:
 
 @mutant(checks.check_new_label)
 def delta_is_not_charged(patch: Patch) -> None:
-    original = understudy.curator.stability._plan
+    original = understudy.curator.mechanisms.sparse_histogram._plan
 
     def free(*args: object) -> tuple[Fraction, Cost, int]:
         scale, cost, at = original(*args)
         return scale, replace(cost, delta=Fraction(0)), at
 
-    patch.setattr(understudy.curator.stability, "_plan", free)
+    patch.setattr(understudy.curator.mechanisms.sparse_histogram, "_plan", free)
 
 
 # Payment
@@ -208,7 +210,7 @@ def delta_is_not_charged(patch: Patch) -> None:
 
 def two_cliques() -> None:
     def ask(room: Room, schema: object) -> object:
-        return understudy.curator.marginals.measure(
+        return understudy.curator.mechanisms.marginals.measure(
             room, COLOURS, [("colour",), ("smoker",)], amount=room.till.left / 3
         )
 
@@ -217,14 +219,14 @@ def two_cliques() -> None:
 
 @mutant(two_cliques)
 def one_clique_is_not_charged(patch: Patch) -> None:
-    original, calls = understudy.curator.marginals.price, []
+    original, calls = understudy.curator.mechanisms.marginals.price, []
 
     def every_second(*args: object) -> Cost:
         calls.append(args)
         paid = original(*args)
         return paid if len(calls) % 2 else replace(paid, amount=Fraction(0))
 
-    patch.setattr(understudy.curator.marginals, "price", every_second)
+    patch.setattr(understudy.curator.mechanisms.marginals, "price", every_second)
 
 
 @mutant(checks.check_charged_first)

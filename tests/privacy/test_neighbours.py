@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-import understudy.curator.marginals as marginals
-import understudy.curator.stability as stability
+import understudy.curator.mechanisms.marginals as marginals
+import understudy.curator.mechanisms.sparse_histogram as stability
 import understudy.workflow.run as workflow
 from kit.privacy.broken_runs import selection_is_thought_half_as_sensitive
 from kit.privacy.harness import SCHEMAS, Comparison, Setting, Trial

@@ -18,7 +18,7 @@ from kit.curator.contexts import room_of
 from kit.privacy.cases import COLOURS, PEOPLE
 from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
 from understudy.accounting.law import Law
-from understudy.curator.marginals import measure
+from understudy.curator.mechanisms.marginals import measure
 from understudy.noise import draw
 from understudy.releases import Release
 from understudy.schema import Schema

@@ -20,8 +20,8 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window
-from understudy.curator.scores import SCORES, dependence
-from understudy.curator.scores import dependence_moves as SENSITIVITY_OF_R
+from understudy.curator.mechanisms.scores import SCORES, dependence
+from understudy.curator.mechanisms.scores import dependence_moves as SENSITIVITY_OF_R
 from understudy.errors import Refused
 from understudy.models import NetworkModel, TreeModel
 from understudy.noise import draw

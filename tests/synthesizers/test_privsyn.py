@@ -88,7 +88,7 @@ def test_every_cell_is_noised_the_empty_ones_too(delta, open_curator):
 
 def test_independence_is_judged_by_paid_one_ways_with_sensitivity_one(open_curator):
     """Noise on InDif of six pairs: one row moves each of them by one, so scale 6/ε' at a tenth of a pure budget, in grid units."""
-    from understudy.curator.scores import GRID
+    from understudy.curator.mechanisms.scores import GRID
 
     schema, rows = table()
     seen = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import understudy.curator.marginals
+import understudy.curator.mechanisms.marginals
 from understudy.accounting.cost import Currency
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
@@ -95,25 +95,25 @@ def test_other_noise_is_caught(name, broken, runs, monkeypatch):
 @pytest.mark.parametrize("name", ["independent", "gaussian", "mst"])
 def test_half_of_the_sensitivity_is_caught_by_the_answers_alone(name, monkeypatch):
     """The noise is then what it is said to be, and too small: measured at 1.35 of the claim or more, deviation 0.035."""
-    original = understudy.curator.marginals._sensitivity
+    original = understudy.curator.mechanisms.marginals._sensitivity
 
     def half(*args):
         real = original(*args)
         return replace(real, l1=real.l1 / 2, l2_squared=real.l2_squared / 4)
 
-    monkeypatch.setattr(understudy.curator.marginals, "_sensitivity", half)
+    monkeypatch.setattr(understudy.curator.mechanisms.marginals, "_sensitivity", half)
     found = audit(synthesizer=name, runs=2_000, **BUDGET)
     assert found.verdict.measured > found.verdict.claimed
     assert found.verdict.by_spread > found.verdict.claimed
 
 
 def test_replacing_priced_like_adding_is_caught(monkeypatch):
-    original = understudy.curator.marginals._sensitivity
+    original = understudy.curator.mechanisms.marginals._sensitivity
 
     def wrong(room, schema, clique, axes):
         return marginal_sensitivity(axes, Neighbours.ADD_REMOVE) if clique else original(room, schema, clique, axes)
 
-    monkeypatch.setattr(understudy.curator.marginals, "_sensitivity", wrong)
+    monkeypatch.setattr(understudy.curator.mechanisms.marginals, "_sensitivity", wrong)
     assert audit(synthesizer="histogram", neighbours="replace", runs=4_000, **BUDGET).violated
 
 

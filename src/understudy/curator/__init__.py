@@ -1,14 +1,14 @@
 """The door: charge, then measure, choose or discover. The only room where rows and noise meet."""
 
-from understudy.curator.custody import Custody
-from understudy.curator.discovery import needs_delta
-from understudy.curator.discovery import shares as discovery_shares
-from understudy.curator.room import Room, Rows
-from understudy.curator.scores import SCORES, Score, check_score
-from understudy.curator.stability import check_epsilon, laplace_threshold, threshold
-from understudy.curator.sums import Mean, Sum
-from understudy.curator.till import Till
-from understudy.curator.window import Window
+from understudy.curator.context import Room, Rows
+from understudy.curator.curator import Custody
+from understudy.curator.discovery.close import needs_delta
+from understudy.curator.discovery.close import shares as discovery_shares
+from understudy.curator.mechanisms.scores import SCORES, Score, check_score
+from understudy.curator.mechanisms.sparse_histogram import check_epsilon, laplace_threshold, threshold
+from understudy.curator.mechanisms.sums import Mean, Sum
+from understudy.curator.payment import Till
+from understudy.curator.view import Window
 
 __all__ = [
     "SCORES",

@@ -21,7 +21,7 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Rows, Till, Window
-from understudy.curator.planted import Encoded, Joined
+from understudy.curator.simulation.canaries import Encoded, Joined
 from understudy.errors import Refused
 from understudy.risk.audit import ALPHA, Verdict, loss_seen, spelled_down, spread_loss
 from understudy.risk.audit_canaries import Guesses, guessed, scores

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from understudy.curator.population import Population
+from understudy.curator.simulation.population import Population
 from understudy.measurements import Clique, Measurements
 from understudy.models import Portable
 from understudy.models.estimates.noise_moments import least_size

@@ -22,10 +22,10 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.preview import deviation
-from understudy.curator.planted import Encoded
-from understudy.curator.room import Room, Rows
-from understudy.curator.scores import GRID, SCORES
-from understudy.curator.till import Answer, Till
+from understudy.curator.context import Room, Rows
+from understudy.curator.mechanisms.scores import GRID, SCORES
+from understudy.curator.payment import Answer, Till
+from understudy.curator.simulation.canaries import Encoded
 from understudy.noise import draw
 from understudy.risk.audit import Floats, Spread, likelihood_ratio, log_odds
 from understudy.schema import Schema

@@ -15,8 +15,8 @@ from understudy.accounting.budget import DEFAULT_DELTA, Budget
 from understudy.accounting.cost import Currency
 from understudy.accounting.meaning import Meaning, meaning
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.discovery import MOST_ALONE, uncut
-from understudy.curator.rehearsal import ASSUMED_RANGE, ASSUMED_VALUES, rehearse
+from understudy.curator.discovery.close import MOST_ALONE, uncut
+from understudy.curator.simulation.dry_run import ASSUMED_RANGE, ASSUMED_VALUES, rehearse
 from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Measurement, Measurements
 from understudy.models.estimates.noise_moments import cell_variance, noise_size

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.custody import agreed_rows
+from understudy.curator.curator import agreed_rows
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models.estimates.pooling import pool_total

@@ -15,7 +15,7 @@ import numpy as np
 from understudy.accounting.budget import Budget
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Rows, Till
-from understudy.curator.planted import Encoded
+from understudy.curator.simulation.canaries import Encoded
 from understudy.errors import Refused
 from understudy.findings import Finding, Progress, Unavailable, silent
 from understudy.releases import Release

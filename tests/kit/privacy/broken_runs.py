@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import understudy.curator.choice
-import understudy.curator.query
+import understudy.curator.mechanisms.select_cell
+import understudy.curator.mechanisms.select_marginal
 from understudy.accounting.cost import Cost
 from understudy.curator import Room, Till
 
@@ -60,14 +60,17 @@ def noise_is_used_twice(patch: pytest.MonkeyPatch) -> None:
 
 def selection_is_thought_half_as_sensitive(patch: pytest.MonkeyPatch) -> None:
     """Every score is said to move half as far as it does."""
-    scores, original = understudy.curator.choice.SCORES, understudy.curator.query.exponential
+    scores, original = (
+        understudy.curator.mechanisms.select_marginal.SCORES,
+        understudy.curator.mechanisms.select_cell.exponential,
+    )
     for name, score in scores.items():
         halved = None if score.add_remove is None else score.add_remove // 2
         claim = score.replace
         lower = claim // 2 if isinstance(claim, int) else lambda rows, shape, claim=claim: claim(rows, shape) // 2
         patch.setitem(scores, name, replace(score, add_remove=halved, replace=lower))
     patch.setattr(
-        understudy.curator.query,
+        understudy.curator.mechanisms.select_cell,
         "exponential",
         lambda s, *, epsilon, sensitivity, **how: original(s, epsilon=epsilon, sensitivity=sensitivity / 2, **how),
     )
@@ -75,6 +78,6 @@ def selection_is_thought_half_as_sensitive(patch: pytest.MonkeyPatch) -> None:
 
 def choices_forget_their_factor_two(patch: pytest.MonkeyPatch) -> None:
     """Choices are made as if all scores moved the same way."""
-    for module in (understudy.curator.choice, understudy.curator.query):
+    for module in (understudy.curator.mechanisms.select_marginal, understudy.curator.mechanisms.select_cell):
         original = module.exponential
         patch.setattr(module, "exponential", lambda s, o=original, **how: o(s, **{**how, "monotone": True}))

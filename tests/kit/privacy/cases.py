@@ -13,13 +13,14 @@ from kit.privacy.world import Ask, Row, hear
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
-from understudy.curator import Custody, Room, Window, besides
-from understudy.curator.bounds import MAGNITUDES, _histogram
-from understudy.curator.choice import errors
-from understudy.curator.descent import _counted
-from understudy.curator.marginals import measure
-from understudy.curator.sums import mean, total
-from understudy.curator.vote import types
+from understudy.curator import Custody, Room, Window
+from understudy.curator.discovery import extras
+from understudy.curator.discovery.bounds import MAGNITUDES, _histogram
+from understudy.curator.discovery.tree_histogram import _counted
+from understudy.curator.discovery.types import types
+from understudy.curator.mechanisms.marginals import measure
+from understudy.curator.mechanisms.select_marginal import errors
+from understudy.curator.mechanisms.sums import mean, total
 from understudy.measurements import AxisMap, Centring, Identity, Partition
 from understudy.schema import Boolean, Categorical, Integer, Lattice, Schema, Undeclared, parse_schema
 from understudy.synthesizers import SYNTHESIZERS, Workload, silent
@@ -152,7 +153,7 @@ def besides_of(what: Callable[..., object]) -> Ask:
 
     def ask(room: Room, schema: Schema) -> object:
         days = [schema[name] for name in schema if schema[name].type == "date"]
-        args = (schema, *days) if what is besides.weekdays else (schema,) if what is besides.sizes else ()
+        args = (schema, *days) if what is extras.weekdays else (schema,) if what is extras.sizes else ()
         return what(room, *args, amount=room.till.left)
 
     return ask
@@ -223,16 +224,16 @@ CASES = [
     ),
     Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [BALLOT], [OTHER], REPLACE, effort=1.5),
     *(
-        Case("rows per unit", besides_of(besides.sizes), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
+        Case("rows per unit", besides_of(extras.sizes), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
         for c in (PURE, GDP)
     ),
-    Case("rows per unit", besides_of(besides.sizes), VISITS, visits(a=2, b=1), visits(a=2, b=3), REPLACE),
+    Case("rows per unit", besides_of(extras.sizes), VISITS, visits(a=2, b=1), visits(a=2, b=3), REPLACE),
     *(
-        Case("broken rows", besides_of(besides.broken), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
+        Case("broken rows", besides_of(extras.broken), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
         for c in (PURE, GDP)
     ),
-    Case("weekdays", besides_of(besides.weekdays), DAYS, days(3), days(3, 7), ADD_REMOVE),
-    Case("weekdays", besides_of(besides.weekdays), DAYS, days(3, 5), days(3, 7), REPLACE),
+    Case("weekdays", besides_of(extras.weekdays), DAYS, days(3), days(3, 7), ADD_REMOVE),
+    Case("weekdays", besides_of(extras.weekdays), DAYS, days(3, 5), days(3, 7), REPLACE),
 ]
 """Every mechanism that adds noise to integers, both relations."""
 

@@ -23,9 +23,9 @@ from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import Run
 from understudy.curator import Room, Till
-from understudy.curator.choice import choose
-from understudy.curator.marginals import measure
-from understudy.curator.stability import labels
+from understudy.curator.mechanisms.marginals import measure
+from understudy.curator.mechanisms.select_marginal import choose
+from understudy.curator.mechanisms.sparse_histogram import labels
 from understudy.errors import LedgerError
 from understudy.noise import draw
 from understudy.schema import Boolean, Categorical, Schema

@@ -24,12 +24,12 @@ import numpy as np
 import pytest
 from scipy import special
 
-import understudy.curator.bounds
-import understudy.curator.descent
-import understudy.curator.marginals
-import understudy.curator.room
-import understudy.curator.stability
-import understudy.curator.vote
+import understudy.curator.context
+import understudy.curator.discovery.bounds
+import understudy.curator.discovery.tree_histogram
+import understudy.curator.discovery.types
+import understudy.curator.mechanisms.marginals
+import understudy.curator.mechanisms.sparse_histogram
 from kit.curator.contexts import Practice, allowance, no_noise
 from kit.curator.listed import Listed
 from kit.privacy.audit import ALPHA, Audit, Floats, audited, lower_bound

@@ -33,7 +33,7 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window
-from understudy.curator.till import Answer
+from understudy.curator.payment import Answer
 from understudy.noise import draw, laws
 from understudy.noise.table import Table, build
 from understudy.noise.tails import tails

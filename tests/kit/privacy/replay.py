@@ -24,7 +24,7 @@ from kit.privacy.paths import choice_amount, rates
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.curator import Room, Till
-from understudy.curator.till import Answer
+from understudy.curator.payment import Answer
 
 SHARED_SALT = "00" * 16
 """Which rows of a person are kept is drawn afresh for every opening of a table, whoever is in it: neighbours are compared for one draw."""
@@ -187,7 +187,7 @@ def _choice_loss(here: Question, there: Question) -> float:
 def _sparse_loss(here: Question, there: Question) -> tuple[float, float]:
     """Of cells that show above a threshold: all cells move as a histogram does, and those of one table alone hardly ever show.
 
-    A cell that only one table has counts as empty in the other; the proof in curator/stability.py asks less.
+    A cell that only one table has counts as empty in the other; the proof in curator/mechanisms/sparse_histogram.py asks less.
     """
     one, other = _cells(here.exact), _cells(there.exact)
     moved = np.array([abs(other.get(cell, 0) - one.get(cell, 0)) for cell in one.keys() | other.keys()], np.float64)

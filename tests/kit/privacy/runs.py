@@ -24,7 +24,8 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Till, choice, query
+from understudy.curator import Custody, Room, Till
+from understudy.curator.mechanisms import select_cell, select_marginal
 from understudy.releases import Guarantee, Release
 from understudy.schema import Boolean, Categorical, Date, Datetime, Identifier, Integer, Real, Schema, Text, Time, Unit
 from understudy.synthesizers import SYNTHESIZERS, silent
@@ -74,7 +75,7 @@ def deaf() -> Iterator[list[NDArray[np.int64]]]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Room, "noisy", noisy)
-        for module in (choice, query):
+        for module in (select_marginal, select_cell):
             patch.setattr(module, "exponential", lambda scores, **how: 0)
         yield asked
 

@@ -25,7 +25,7 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Room, Rows, Till
-from understudy.curator.till import Answer
+from understudy.curator.payment import Answer
 from understudy.noise import draw
 from understudy.schema import Schema
 

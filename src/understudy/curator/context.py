@@ -1,0 +1,118 @@
+"""The room: what a mechanism needs to answer, in one place that never leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Currency, Sensitivity
+from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.pricing import default_law, scale_for
+from understudy.curator.payment import Till
+from understudy.errors import Refused
+from understudy.measurements import Clique
+from understudy.noise import draw
+from understudy.noise.laws import LARGEST_SCALE
+from understudy.schema import Schema
+
+Draw = Callable[[Law, Fraction, tuple[int, ...]], NDArray[np.int64]]
+"""Exact integer noise of a law, scale and shape."""
+
+
+class Rows(Protocol):
+    """The exact integers a table answers. They never leave this room without noise."""
+
+    def rows(self) -> int:
+        """Number of rows, after every unit is bounded."""
+
+    def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        """Dense counts over each clique."""
+
+    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Codes and counts of the cells that occur."""
+
+    def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
+        """Labels that occur, and how often."""
+
+    def lattice(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Lattice indices that occur, in rising order, and how often."""
+
+    def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
+        """How many lattice indices lie in each bin."""
+
+    def sum(self, column: str, low: int, high: int) -> int:
+        """Sum of the lattice indices, clipped."""
+
+    def count_valid(self, column: str) -> int:
+        """Number of rows that have a value in this column."""
+
+    def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """For each column, how many cells vote for each candidate type."""
+
+    def sizes(self) -> NDArray[np.int64]:
+        """How many units have 1, 2, … max_rows rows."""
+
+    def broken(self) -> int:
+        """Number of rows that break a rule, after every unit is bounded."""
+
+    def described(self, schema: Schema) -> Rows:
+        """The same rows under another schema."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Room:
+    """Rows, till and noise. `draw` can be replaced by tests, through this constructor and nowhere else."""
+
+    table: Rows
+    till: Till
+    neighbours: Neighbours
+    currency: Currency
+    epsilon: Fraction
+    max_rows: int = 1
+    draw: Draw = draw
+
+    @property
+    def law(self) -> Law:
+        """The law of noise that this run's currency prices exactly."""
+        return default_law(self.currency)
+
+    def scale(self, amount: Fraction, sensitivity: Sensitivity) -> Fraction:
+        """The smallest scale on the grid whose price is at most `amount`; refused here, before the charge, where none is drawn so wide."""
+        scale = scale_for(self.law, amount, sensitivity, self.currency)
+        if scale > LARGEST_SCALE:
+            raise Refused(
+                "This part of the budget buys noise wider than any that is drawn (2^50), so nothing was asked. Use a larger ε"
+            )
+        return scale
+
+    def noisy(self, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
+        """Exact counts plus exact noise on every cell, the empty ones too. Counts are far below 2⁶²: their sum cannot wrap.
+
+        A scale of 0 is what `scale` gives for an answer on which all neighbours agree, such as the total under replace.
+        """
+        return exact + self.draw(self.law, scale, exact.shape) if scale else exact.copy()
+
+    def unit_vector(self) -> Sensitivity:
+        """How far one unit moves a histogram: `max_rows` rows that enter one cell each, and under replace leave another."""
+        m = self.max_rows
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            return Sensitivity(l1=Fraction(m), l2_squared=Fraction(m * m), l0=m, linf=Fraction(m))
+        return Sensitivity(l1=Fraction(2 * m), l2_squared=Fraction(2 * m * m), l0=2 * m, linf=Fraction(m))
+
+
+def split(amount: Fraction, weights: Sequence[float] | None, parts: int) -> list[Fraction]:
+    """An amount in parts by weight, exactly: the parts never add up to more.
+
+    >>> split(Fraction(1), [1, 3], 2)
+    [Fraction(1, 4), Fraction(3, 4)]
+    """
+    exact = [Fraction(1)] * parts if weights is None else [Fraction(w).limit_denominator(10**6) for w in weights]
+    assert len(exact) == parts, "one weight for each part"
+    assert all(w > 0 for w in exact), "weights are positive"
+    return [amount * w / sum(exact) for w in exact]

@@ -1,0 +1,229 @@
+"""Custody: the curator's inside. Rows, noise and account meet here and nowhere else.
+
+Outside, this object is seen only through the narrow protocol in `synthesizers.base`: it answers what has a price and nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator.context import Room, Rows
+from understudy.curator.discovery import close, extras
+from understudy.curator.mechanisms import marginals, quantiles, select_cell, select_marginal, sparse_histogram, sums
+from understudy.curator.mechanisms.sums import Mean, Sum
+from understudy.errors import BudgetExceeded, Refused
+from understudy.measurements import AxisMap, Clique, Distance, Identity, Measurement, Measurements
+from understudy.models.rules.satisfiability import set_aside
+from understudy.schema import Lattice, Schema
+from understudy.schema.predicates.rules import Broken
+
+
+class Custody:
+    """Answers what has a price. `share` is always a part of the budget handed over (`hand_over`), exact."""
+
+    def __init__(self, room: Room, schema: Schema) -> None:
+        self._room = room
+        self._schema = schema
+        self._known = Measurements()
+        self.notes: list[str] = []
+        self._handed = room.till.left
+
+    @property
+    def schema(self) -> Schema:
+        """The schema; closed once discovery is done."""
+        return self._schema
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation the guarantee is about."""
+        return self._room.neighbours
+
+    @property
+    def currency(self) -> Currency:
+        """What the run adds up."""
+        return self._room.currency
+
+    @property
+    def known(self) -> Measurements:
+        """What discovery bought already; free to use."""
+        return self._known
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows where all neighbours agree on it. Else it is private."""
+        return agreed_rows(self._room.table, self._schema, self._room.neighbours)
+
+    @property
+    def left(self) -> Fraction:
+        """The share of what was handed over that is not spent yet."""
+        return self._room.till.left / self._handed if self._handed else Fraction(0)
+
+    @property
+    def left_delta(self) -> Fraction:
+        """What is left of the δ set aside for thresholds."""
+        return self._room.till.left_delta
+
+    @property
+    def charges(self) -> tuple[tuple[str, Cost], ...]:
+        """What was asked and what it cost, in order: the statement of account."""
+        return tuple(self._room.till.charges)
+
+    def discover(self, *, share: Fraction, delta: Fraction, progress: Callable[[str, float], None]) -> Schema:
+        """Close the schema: buy the types, values and bounds nobody declared, for `share` of what is left. Free where all is declared."""
+        whole = self._room.till.left
+        amount = share * whole
+        found = close.close(self._room, self._schema, amount=amount, delta=delta, progress=progress)
+        self._schema, bought, table = found
+        self._known = self._known + bought
+        self._room = replace(self._room, table=table)
+        self._learn_besides(whole)
+        return self._schema
+
+    def _learn_besides(self, whole: Fraction) -> None:
+        """Buy what the schema asks for beyond its columns; then set aside rules that what was learned leaves no row for."""
+        if self._schema.count_broken and self._schema.breaches:
+            count, noise = extras.broken(self._room, amount=whole * extras.BROKEN_SHARE)
+            self.notes.append(f"that about {max(count, 0):,} rows break a rule (standard deviation {noise:.3g})")
+        if extras.needs_sizes(self._schema):
+            self._schema = extras.sizes(self._room, self._schema, amount=whole * extras.SIZES_SHARE)
+        days = list(extras.open_weekdays(self._schema))
+        for column in days:
+            part = whole * min(extras.WEEKDAY_SHARE, extras.WEEKDAYS_SHARE / len(days))
+            self._schema = extras.weekdays(self._room, self._schema, column, amount=part)
+        maps = extras.open_maps(self._schema)
+        for rule in maps:
+            part = min(extras.MAP_SHARE, extras.MAPS_SHARE / len(maps))
+            self._schema = extras.mapped(self._room, self._schema, rule, amount=whole * part)
+        self._schema, aside = set_aside(self._schema)
+        self.notes += [f"that no row can keep the rule {title}, which was set aside" for title in aside]
+        self._room = replace(self._room, table=self._room.table.described(self._schema))
+
+    def keep(self, bought: Measurements) -> None:
+        """Let a synthesizer find these among what is known already."""
+        self._known = self._known + bought
+
+    def hand_over(self) -> None:
+        """From here on, shares are parts of what is left now."""
+        self._handed = self._room.till.left
+
+    def measure(
+        self,
+        cliques: Sequence[Clique],
+        *,
+        share: Fraction | int,
+        weights: Sequence[float] | None = None,
+        maps: Sequence[tuple[AxisMap, ...]] | None = None,
+    ) -> Measurements:
+        """Noisy marginals; the share is split by weight, equally by default."""
+        return marginals.measure(
+            self._room,
+            self._schema,
+            [tuple(c) for c in cliques],
+            amount=self._amount(share),
+            weights=weights,
+            maps=maps,
+        )
+
+    def count(self, *, share: Fraction | int) -> Measurement:
+        """The noisy number of rows."""
+        return self.measure([()], share=share)[0]
+
+    def sum(self, column: str, *, share: Fraction | int) -> Sum:
+        """The noisy sum of a bounded column, clipped to its bounds."""
+        return sums.total(self._room, self._lattice(column), amount=self._amount(share))
+
+    def mean(self, column: str, *, share: Fraction | int) -> Mean:
+        """The noisy mean of a bounded column: half of the share for its sum, half for its count."""
+        return sums.mean(self._room, self._lattice(column), amount=self._amount(share))
+
+    def quantiles(self, column: str, alphas: Sequence[Fraction], *, share: Fraction | int) -> list[int]:
+        """Lattice indices near the quantiles of a bounded column."""
+        return quantiles.quantiles(self._room, self._lattice(column), alphas, amount=self._amount(share))
+
+    def sparse(self, clique: Clique, *, share: Fraction | int) -> Measurements:
+        """The cells of a large marginal that are safely above zero, with noisy counts; uses the δ set aside for thresholds."""
+        amount, delta = self._amount(share), self._room.till.left_delta
+        found = sparse_histogram.cells(self._room, tuple(clique), amount=amount, delta=delta, schema=self.schema)
+        return Measurements((), (found,))
+
+    def errors(
+        self,
+        estimates: Mapping[Clique, NDArray[np.float64]],
+        *,
+        share: Fraction | int,
+        maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
+    ) -> dict[Clique, Distance]:
+        """Noisy L1 distances between the true marginals and estimates of them; where a clique has `maps`, of coarser bins."""
+        self._check_shapes(estimates, maps)
+        return select_marginal.errors(self._room, estimates, amount=self._amount(share), maps=maps)
+
+    def choose(
+        self,
+        estimates: Mapping[Clique, NDArray[np.float64]],
+        *,
+        share: Fraction | int,
+        score: str = "l1",
+        weights: Sequence[float] | None = None,
+        penalties: Sequence[float] | None = None,
+    ) -> Clique:
+        """One clique, chosen privately by a score that lives in this room."""
+        self._check_shapes(estimates)
+        return select_marginal.choose(
+            self._room,
+            estimates,
+            amount=self._amount(share),
+            score=score,
+            weights=weights,
+            penalties=penalties,
+            rows=self.rows,
+        )
+
+    def choose_cell(
+        self, estimates: Mapping[Clique, NDArray[np.float64]], *, share: Fraction | int
+    ) -> tuple[Clique, tuple[int, ...]]:
+        """One cell of one clique, chosen privately by how far its count is from its estimate."""
+        self._check_shapes(estimates)
+        return select_cell.choose_cell(self._room, self._schema, estimates, amount=self._amount(share))
+
+    def _amount(self, share: Fraction | int) -> Fraction:
+        if isinstance(share, float) or not 0 < share <= 1:
+            raise Refused("A share is an exact fraction above 0 and at most 1. Nothing was spent")
+        amount = share * self._handed
+        if amount > self._room.till.left:
+            raise BudgetExceeded(
+                f"A share of {share} was asked for and only {float(self.left):.3g} is left in this run. It was not answered"
+            )
+        return amount
+
+    def _check_shapes(
+        self,
+        estimates: Mapping[Clique, NDArray[np.float64]],
+        maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
+    ) -> None:
+        """Refuse before anything is paid what a score would refuse after."""
+        for clique, estimate in estimates.items():
+            axes = (maps or {}).get(clique) or tuple(Identity(n) for n in self._schema.sizes(clique))
+            fits = tuple(m.size for m in axes) == self._schema.sizes(clique)
+            if not fits or np.shape(estimate) != tuple(m.out for m in axes):
+                raise Refused(
+                    f"The estimate of {', '.join(clique)} has another shape than its marginal. Nothing was spent"
+                )
+
+    def _lattice(self, column: str) -> Lattice:
+        found = self._schema[column]
+        if not isinstance(found, Lattice):
+            raise Refused(f"{column}: only numbers, dates and times have sums and quantiles. Nothing was spent")
+        return found
+
+
+def agreed_rows(table: Rows, schema: Schema, neighbours: Neighbours) -> int | None:
+    """The number of rows where all neighbours have as many: under replace, one row to the unit, none left out."""
+    whole = schema.unit.id is None and schema.broken is not Broken.DROP
+    return table.rows() if neighbours is Neighbours.REPLACE and whole else None

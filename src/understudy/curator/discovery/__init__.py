@@ -1,0 +1,1 @@
+"""What nobody declared, learned inside the budget: types, values, bounds, bins."""

@@ -1,0 +1,147 @@
+"""What else a schema may ask to have learned: how many rows each unit has, how many rows break a rule, and which value goes with which.
+
+Why it is private. Each answer is a histogram of whole numbers plus exact noise, scaled to how far one unit can move it:
+
+Rows per unit. A histogram of units by how many rows they have, from 1 to max_rows. A unit lies in one cell of it, so adding or removing a
+unit moves one cell by 1, whatever max_rows is; exchanging one moves two cells by 1 each, or one where it has no row that counts. So the
+L1 distance is 1 (add/remove) or 2 (replace), the squared L2 distance the same.
+
+Broken rows. One number: how many rows break a rule, counted after each unit is bounded and before any row is dropped. A unit has at most
+max_rows of them, so the number moves by at most max_rows under either relation.
+
+Days of the week. A histogram of seven cells; a row lies in one of them at most, so it is priced as any histogram of rows.
+
+Maps. The noisy marginal of two columns, priced like any other (curator/mechanisms/marginals.py); each value then goes with the one it is most often
+seen with, where that stands out of the noise. That choice looks at noisy counts alone. The counts are not used again: the largest of
+many noisy counts is too large.
+
+Sensitivities checked by brute force in tests/curator/discovery/test_extras.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Sensitivity
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.preview import deviation
+from understudy.accounting.pricing import price
+from understudy.curator.context import Room
+from understudy.curator.mechanisms import marginals
+from understudy.schema import Boolean, Categorical, Date, Datetime, Determines, Schema
+from understudy.schema.columns.calendar import steps_per_day, weekday_counts
+from understudy.schema.predicates.rules import MAP_CELLS
+
+SIZES_SHARE = Fraction(1, 50)
+"""Part of a run that counts rows per unit, where rows get generated keys."""
+
+BROKEN_SHARE = Fraction(1, 100)
+"""Part of a run that counts broken rows, where the schema asks for it."""
+
+WEEKDAY_SHARE, WEEKDAYS_SHARE = Fraction(1, 100), Fraction(1, 20)
+"""Part of a run that counts the days of the week of one column, where the schema asks for it."""
+
+MAP_SHARE, MAPS_SHARE = Fraction(1, 20), Fraction(1, 5)
+"""Part of a run that buys one map, and that all of them may take together."""
+
+CLEAR = 2
+"""Standard deviations above zero from which a count says which value goes with which."""
+
+
+def needs_sizes(schema: Schema) -> bool:
+    """Whether rows per unit have to be learned."""
+    return schema.unit.id is not None and schema.unit.id in schema.keys and not schema.unit.sizes
+
+
+def open_maps(schema: Schema) -> list[Determines]:
+    """The rules whose map is still to be bought, between columns that have labels."""
+    return [
+        rule
+        for rule in schema.rules
+        if isinstance(rule, Determines)
+        and rule.map is None
+        and all(name in schema and isinstance(schema[name], Categorical | Boolean) for name in rule.columns)
+    ]
+
+
+def sizes_sensitivity(neighbours: Neighbours) -> Sensitivity:
+    """How far one unit moves the histogram of rows per unit."""
+    moved = 1 if neighbours is Neighbours.ADD_REMOVE else 2
+    return Sensitivity(l1=Fraction(moved), l2_squared=Fraction(moved), l0=moved, linf=Fraction(1))
+
+
+def sizes(room: Room, schema: Schema, *, amount: Fraction) -> Schema:
+    """The schema with how many units have 1, 2, … rows: noisy counts, none below zero."""
+    noisy = _paid(room, "rows per unit", sizes_sensitivity(room.neighbours), amount, room.table.sizes)[0]
+    found = tuple(max(int(count), 0) for count in noisy)
+    if not any(found):
+        found = (1, *found[1:])
+    return replace(schema, unit=replace(schema.unit, sizes=found, learned=True))
+
+
+def broken(room: Room, *, amount: Fraction) -> tuple[int, float]:
+    """The noisy number of rows that break a rule, and the standard deviation of its noise."""
+    m = room.max_rows
+    reach = Sensitivity(l1=Fraction(m), l2_squared=Fraction(m * m), l0=1, linf=Fraction(m))
+    noisy, scale = _paid(room, "broken rows", reach, amount, lambda: np.array([room.table.broken()], np.int64))
+    return int(noisy[0]), deviation(room.law, scale)
+
+
+def open_weekdays(schema: Schema) -> list[Date | Datetime]:
+    """The columns whose days of the week are to be learned."""
+    columns = [schema[name] for name in schema]
+    return [c for c in columns if isinstance(c, Date | Datetime) and c.weekdays is None]
+
+
+def weekdays(room: Room, schema: Schema, column: Date | Datetime, *, amount: Fraction) -> Schema:
+    """The schema with a column's days of the week: noisy counts, none below zero."""
+    if steps_per_day(column) is None:  # a resolution that no day is a multiple of has no days
+        return schema.with_column(replace(column, weekdays=()))
+    noisy, _ = _paid(
+        room,
+        f"weekdays of {column.name}",
+        room.unit_vector(),
+        amount,
+        lambda: weekday_counts(column, *room.table.lattice(column.name)),
+    )
+    found = tuple(max(int(count), 0) for count in noisy)
+    return schema.with_column(
+        replace(column, weekdays=found if any(found) else (), learned=(*column.learned, "weekdays"))
+    )
+
+
+def _paid(
+    room: Room, what: str, sensitivity: Sensitivity, amount: Fraction, count: Callable[[], NDArray[np.int64]]
+) -> tuple[NDArray[np.int64], Fraction]:
+    scale = room.scale(amount, sensitivity)
+    cost = price(room.law, scale, sensitivity, room.currency)
+    request = {"mechanism": what, "law": room.law, "scale": scale}
+    answer = room.till.pay(request, cost, count, lambda exact: {"counts": room.noisy(exact, scale)})
+    return answer["counts"].astype(np.int64, copy=False), scale
+
+
+def mapped(room: Room, schema: Schema, rule: Determines, *, amount: Fraction) -> Schema:
+    """The schema with a rule's map bought; values that nothing clear was seen of stay unmapped."""
+    clique = (rule.source, rule.target)
+    if (
+        math.prod(schema.sizes(clique)) > MAP_CELLS
+    ):  # declared lists are refused before; learned ones may turn out as long
+        return schema
+    measured = marginals.measure(room, schema, [clique], amount=amount)[0]
+    least = CLEAR * deviation(measured.law, measured.scale)
+    source, target = schema.codecs[rule.source], schema.codecs[rule.target]
+    counts = measured.values[: len(source.bins), : len(target.bins)]
+    pairs = {}
+    if counts.size:
+        best = counts.argmax(axis=1)
+        for code, label in enumerate(source.labels()[: len(source.bins)]):
+            if counts[code, best[code]] > least:
+                pairs[label] = target.labels()[best[code]]
+    bought = replace(rule, map=pairs, learned=True)
+    return replace(schema, rules=tuple(bought if one is rule else one for one in schema.rules))

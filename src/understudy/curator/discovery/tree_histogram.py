@@ -1,0 +1,134 @@
+"""The descent: noisy counts of a bounded column on a public tree of lattice cells, finer where there are more rows.
+
+After Zhang, Xiao, Xie, "PrivTree", 2016, and Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private histograms
+through consistency", 2010. The first level cuts the range between the bounds into at most 64 cells of equal width, a power of two (a
+range of up to 256 values into single values). Each further level cuts, into 16, the cells whose noisy count stands out, until cells are
+single values: so a value that many rows share is found wherever it lies. Counts of all levels are then made to agree by least squares.
+
+Why it is private. The cells of a level do not overlap, so each row lies in at most one of them, and one unit moves a level by at most the
+sensitivity of a histogram: max_rows in L1 and in L2 under add/remove; under replace, 2·max_rows in L1 and √2·max_rows in L2. Which cells a
+level has depends on the bounds and on the noisy answers before it alone. Every cell of a level is noised, the empty ones too. The prices
+of the levels add up; how many there are at most is a matter of the bounds. A descent that ends early pays less, as its noisy answers say.
+
+Sensitivity checked by brute force in tests/curator/discovery/test_tree_histogram.py.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost
+from understudy.accounting.preview import deviation
+from understudy.accounting.pricing import price
+from understudy.curator.context import Room
+from understudy.curator.discovery.tree_counts import Level, Tree
+from understudy.schema import Lattice, Outside
+
+ROOTS = 64
+"""Most cells of the first level."""
+
+SINGLE = 256
+"""A range of at most this many values is cut into single values at once."""
+
+FAN = 16
+"""Cells into which a cell is cut."""
+
+STANDING = 4
+"""Standard deviations by which a count must exceed zero to be looked into."""
+
+PARTS = 256
+"""A cell with less than this part of the rows is not looked into."""
+
+BEYOND = 2**63 - 1
+"""Larger than any lattice index."""
+
+
+def widths(values: int) -> tuple[int, ...]:
+    """Widths of the cells, level by level, for a range of so many values.
+
+    >>> widths(100), widths(1_000), widths(200_000)
+    ((1,), (16, 1), (4096, 256, 16, 1))
+    """
+    if values <= SINGLE:
+        return (1,)
+    width = 1
+    while -(-values // width) > ROOTS:
+        width *= 2
+    found = [width]
+    while found[-1] > 1:
+        found.append(max(1, found[-1] // FAN))
+    return tuple(found)
+
+
+def descend(room: Room, column: Lattice, *, amount: Fraction) -> Tree:
+    """Noisy counts of a column's values, for at most `amount`."""
+    low, high = column.low, column.high
+    assert low is not None
+    assert high is not None
+    steps = widths(high - low + 1)
+    sensitivity = room.unit_vector()
+    scale = room.scale(amount / len(steps), sensitivity)
+    cost = price(room.law, scale, sensitivity, room.currency)
+    noise = deviation(room.law, scale)
+    starts = np.array([low + i * steps[0] for i in range(-(-(high - low + 1) // steps[0]))], np.int64)
+    levels: list[Level] = []
+    parent = np.zeros(len(starts), np.int64)
+    ends = np.append(starts[1:], high + 1)
+    clipped = column.outside is Outside.CLIP
+    below = above = 0
+    for depth, step in enumerate(steps):
+        if depth:
+            last = levels[-1]
+            total = float(levels[0].counts.sum())
+            chosen = np.flatnonzero(last.counts > max(STANDING * noise, total / PARTS))
+            chosen = chosen[np.argsort(-last.counts[chosen], kind="stable")[:PARTS]]
+            if chosen.size == 0:
+                break
+            chosen = np.sort(chosen)
+            number = -(-(last.ends - last.starts)[chosen] // step)
+            parent = np.repeat(chosen, number)
+            starts = last.starts[parent] + step * (
+                np.arange(len(parent)) - np.repeat(np.cumsum(number) - number, number)
+            )
+            ends = np.minimum(starts + step, last.ends[parent])
+        if depth == 0 and clipped:  # what lies beyond is counted apart once, so that it can be told how much it is
+            outer_starts = np.concatenate([np.array([-BEYOND]), starts, np.array([high + 1])])
+            outer_ends = np.concatenate([np.array([low]), ends, np.array([BEYOND])])
+            counts = _counted(room, column, outer_starts, outer_ends, scale, cost)
+            below, above, counts = int(counts[0]), int(counts[-1]), counts[1:-1].copy()
+            counts[0] += below
+            counts[-1] += above
+        else:
+            counts = _counted(room, column, starts, ends, scale, cost)
+        levels.append(Level(starts, ends, parent, counts))
+    return Tree(tuple(levels), max(noise**2, 1e-9), (below, above))
+
+
+def _counted(
+    room: Room, column: Lattice, starts: NDArray[np.int64], ends: NDArray[np.int64], scale: Fraction, cost: Cost
+) -> NDArray[np.int64]:
+    """Noisy counts of cells that do not overlap."""
+    edges = np.unique(np.concatenate([starts, ends]))
+    asked = np.searchsorted(edges, starts)
+    where = edges.tolist()
+    if column.outside is Outside.CLIP:  # what lies beyond a bound counts as the bound, here as in every other answer
+        where[0] = -BEYOND if where[0] == column.low else where[0]
+        where[-1] = BEYOND if where[-1] - 1 == column.high else where[-1]
+    request = {
+        "mechanism": "bins",
+        "column": column.name,
+        "law": room.law,
+        "scale": scale,
+        "edges": where,
+        "cells": asked.tolist(),
+    }
+    answer = room.till.pay(
+        request,
+        cost,
+        lambda: room.table.lattice_counts(column.name, where)[asked],
+        lambda exact: {"counts": room.noisy(exact, scale)},
+    )
+    return answer["counts"].astype(np.int64)

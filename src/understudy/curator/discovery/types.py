@@ -1,0 +1,182 @@
+"""The vote on types: what a column without a declared type holds, decided by all its cells rather than by whether every one of them parses.
+
+Each cell votes for exactly one candidate, the most specific type it can be read as (`tables.CANDIDATES`). The noisy votes then elect
+the most specific type that can hold every kind of cell that stands out, so that one odd cell neither flips a type nor shows.
+
+Where words stand beside numbers, dates or times ("N" among incomes), the column is a list of labels at first, and what the other cells
+would make is kept. Once its labels are bought, a few words that account for all the votes of words are missing codes; and where far fewer
+words than values would be lost, the values are kept too (`Elected.coded`). That looks at paid answers alone.
+
+Why it is private. A row has one cell in each of d columns, and each cell one vote: one row moves d counts by 1. A unit of m rows moves
+the votes by at most d·m in L1 and √d·m in L2; replaced, by twice and √2 times that. Every count is noised, the empty ones too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from math import hypot, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Sensitivity
+from understudy.accounting.preview import deviation
+from understudy.accounting.pricing import price
+from understudy.curator.context import Room
+from understudy.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Lattice, Real, Time, Undeclared
+from understudy.tables import CANDIDATES, EMPTY, TEXT, supports
+
+TOLERANCE = Fraction(1, 500)
+"""Part of the non-empty cells that may be something else."""
+
+SIGMAS = 4
+"""Votes for a candidate that may be noise alone, in standard deviations."""
+
+MOST_CODES = 8
+"""Words beside numbers that may be missing codes; a column with more of them is a list of labels."""
+
+FEWER = 3
+"""How many times fewer words must be lost in one reading than values in the other, where some are lost in both."""
+
+FAMILIES = (
+    CANDIDATES[CANDIDATES.index("bit") : CANDIDATES.index("real") + 1],
+    ("date", "instant", "datetime"),
+    ("time",),
+)
+"""Candidates whose cells lie on one lattice."""
+
+
+@dataclass(frozen=True)
+class Elected:
+    """A column with the type its cells elected; where it has labels only because of words beside values, what the values would make.
+
+    `words` is the noisy number of cells that are none of these values, `noise` its standard deviation; `values` that of those which are.
+    """
+
+    column: Column
+    beside: Lattice | None = None
+    words: float = 0.0
+    noise: float = 0.0
+    values: float = 0.0
+
+    def coded(self, labels: Sequence[str], counts: Sequence[int], noise: float) -> Lattice | None:
+        """The column of values with the words among its labels as missing codes, if that is the better reading; else nothing.
+
+        It is where these words account for the cells that are no values, or where the words they leave out are far fewer than the values
+        that a list of labels would. `labels` and their `counts` were bought, each count with noise of this deviation.
+        """
+        if self.beside is None:
+            return None
+        words = [
+            (label, count) for label, count in zip(labels, counts, strict=True) if not _is_value(self.beside, label)
+        ]
+        left_out = self.words - sum(count for _, count in words)
+        unlisted = self.values - (sum(counts) - sum(count for _, count in words))
+        accounted = bool(words) and left_out <= SIGMAS * hypot(self.noise, noise * sqrt(len(words)))
+        if len(words) > MOST_CODES or not (accounted or FEWER * left_out < unlisted):
+            return None
+        codes = tuple(label for label, _ in words)
+        learned = (*self.beside.learned, "missing codes") if codes else self.beside.learned
+        return replace(self.beside, missing=(*self.beside.missing, *codes), learned=learned)
+
+
+def _is_value(column: Lattice, label: str) -> bool:
+    value = column.parse(label)
+    if value is None:
+        return False
+    try:
+        column.index_of(value)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def types(room: Room, columns: Sequence[Undeclared], *, amount: Fraction) -> list[Elected]:
+    """Each column with the type its cells elected."""
+    one = room.unit_vector()
+    d = len(columns)
+    sensitivity = Sensitivity(l1=d * one.l1, l2_squared=d * one.l2_squared, l0=d * one.l0, linf=one.linf)
+    scale = room.scale(amount, sensitivity)
+    names = [c.name for c in columns]
+    request = {"mechanism": "types", "columns": names, "candidates": list(CANDIDATES), "law": room.law, "scale": scale}
+    answer = room.till.pay(
+        request,
+        price(room.law, scale, sensitivity, room.currency),
+        lambda: room.table.votes(names),
+        lambda exact: {"votes": room.noisy(exact, scale)},
+    )
+    votes: NDArray[np.int64] = answer["votes"].astype(np.int64)
+    noise = deviation(room.law, scale)
+    return [_elected(column, ballots, noise) for column, ballots in zip(columns, votes, strict=True)]
+
+
+def _elected(column: Undeclared, ballots: NDArray[np.int64], noise: float) -> Elected:
+    found, kernel = elect(ballots, noise), beside(ballots, noise)
+    typed = _typed(column, found)
+    if found != TEXT or kernel is None:
+        return Elected(typed)
+    values = _typed(column, kernel)
+    assert isinstance(values, Lattice)
+    kind = next(family for family in FAMILIES if kernel in family)
+    standing = _standing(ballots, noise)
+    words, inside = ([CANDIDATES.index(n) for n in standing if (n in kind) == own] for own in (False, True))
+    cells = float(ballots[words].sum()), noise * sqrt(len(words)), float(ballots[inside].sum())
+    return Elected(typed, values, *cells)
+
+
+def elect(ballots: NDArray[np.int64], noise: float) -> str:
+    """The most specific candidate that can hold every kind of cell that stands out of the noise; text where none does.
+
+    >>> ballots = np.zeros(len(CANDIDATES), np.int64)
+    >>> ballots[CANDIDATES.index("integer")], ballots[CANDIDATES.index("text")] = 1000, 1
+    >>> elect(ballots, 1.0)
+    'integer'
+    """
+    standing = _standing(ballots, noise)
+    if not standing or standing == ["bit"]:
+        return standing[0] if standing else TEXT
+    return next(name for name in CANDIDATES[1:] if all(supports(vote, name) for vote in standing))
+
+
+def beside(ballots: NDArray[np.int64], noise: float) -> str | None:
+    """The most specific candidate for the cells that are numbers, dates or times, whichever stand out most; None where none do.
+
+    >>> ballots = np.zeros(len(CANDIDATES), np.int64)
+    >>> ballots[CANDIDATES.index("integer")], ballots[CANDIDATES.index("text")] = 700, 300
+    >>> elect(ballots, 1.0), beside(ballots, 1.0)
+    ('text', 'integer')
+    """
+    votes = dict(zip(CANDIDATES, ballots.tolist(), strict=True))
+    standing = _standing(ballots, noise)
+    family = max(FAMILIES, key=lambda kind: sum(votes[name] for name in kind if name in standing))
+    inside = [name for name in family if name in standing]
+    if not inside or inside == ["bit"]:
+        return inside[0] if inside else None
+    return next(name for name in family if name != "bit" and all(supports(vote, name) for vote in inside))
+
+
+def _standing(ballots: NDArray[np.int64], noise: float) -> list[str]:
+    """The candidates whose votes stand out."""
+    filled = {name: int(votes) for name, votes in zip(CANDIDATES, ballots, strict=True) if name != EMPTY}
+    enough = max(SIGMAS * noise, float(TOLERANCE) * sum(filled.values()))
+    return [name for name, votes in filled.items() if votes > enough]
+
+
+def _typed(column: Undeclared, elected: str) -> Column:
+    common: dict[str, Any] = {field.name: getattr(column, field.name) for field in fields(column)}
+    common["learned"] = (*column.learned, "type")
+    if elected.startswith("decimal"):
+        return Real(**common, step=Fraction(1, 10 ** int(elected.removeprefix("decimal"))))
+    if elected == "bit":  # the only candidate that tells the bounds too
+        common["learned"] += ("bounds",)
+        return Integer(**common, min=0, max=1)
+    if elected == "truth":
+        return Boolean(**common)
+    if elected == "instant":  # of which place its clocks are, no cell says
+        return Datetime(**common, zone="UTC")
+    # Other words for yes and no stay labels, so that a release spells them as the file does.
+    kinds: dict[str, type[Column]] = {kind.type: kind for kind in (Integer, Real, Date, Datetime, Time)}
+    return kinds.get(elected, Categorical)(**common)

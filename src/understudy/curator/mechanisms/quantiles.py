@@ -1,0 +1,71 @@
+"""Private quantiles of a bounded column, on its own lattice: the exponential mechanism over every lattice point between the bounds.
+
+Smith, "Privacy-preserving statistical estimation with optimal convergence rates", 2011. The score of a point c for the quantile α is
+−|(1 − α) · #{x < c} − α · #{x > c}|. Points of equal score are drawn as one run weighted by its length, so the lattice may be long. Exact
+(noise/quantile.py).
+
+Why it is private. A score moves by at most max(α, 1 − α) per row added or removed, and by at most 1 per row replaced; a row without a
+value counts nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost
+from understudy.accounting.pricing import choice_epsilon_for, price_choice
+from understudy.curator.context import Room
+from understudy.curator.payment import Answer
+from understudy.errors import Refused
+from understudy.noise import quantile
+from understudy.schema import Lattice
+
+FINEST = 10**6
+"""Most parts a quantile may be divided into. Finer ones overflow with many rows, and whether they do would tell how many there are."""
+
+
+def quantiles(room: Room, column: Lattice, alphas: Sequence[Fraction], *, amount: Fraction) -> list[int]:
+    """Lattice indices near each quantile, in rising order; the amount is split equally."""
+    if column.low is None or column.high is None:
+        remedy = "Add `min` and `max` to the schema, or let part of the budget find them: bounds: learn"
+        raise Refused(f"{column.name}: a quantile needs bounds. {remedy}")
+    if not alphas or any(not isinstance(a, Fraction) or not 0 <= a <= 1 or a.denominator > FINEST for a in alphas):
+        raise Refused(
+            f"{column.name}: a quantile is an exact fraction from 0 to 1, in at most {FINEST:,} parts. Nothing was spent"
+        )
+    low, high = column.low, column.high
+    epsilon = choice_epsilon_for(amount / len(alphas), room.currency)
+    one = price_choice(epsilon, room.currency)
+    cost = Cost(room.currency, one.amount * len(alphas))
+    request = {
+        "mechanism": "quantiles",
+        "column": column.name,
+        "alphas": list(alphas),
+        "epsilon": epsilon,
+        "range": [low, high],
+    }
+
+    def draw(found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Answer:
+        values, counts = found
+        drawn = [
+            quantile(
+                values,
+                alpha=alpha,
+                lo=low,
+                hi=high,
+                epsilon=epsilon,
+                neighbours=room.neighbours,
+                counts=counts,
+                max_rows=room.max_rows,
+            )
+            for alpha in alphas
+        ]
+        return {"indices": np.array(drawn, np.int64)}
+
+    return sorted(
+        int(i) for i in room.till.pay(request, cost, lambda: room.table.lattice(column.name), draw)["indices"]
+    )

@@ -1,0 +1,108 @@
+"""Sums and means of a clipped column, exact on its lattice.
+
+Why it is private. A row adds its lattice index, clipped to [low, high], minus a public origin; a row without a value adds nothing. So
+adding or removing one moves the sum by at most max(high − origin, origin − low, 0), replacing one by at most max of that and high −
+low. A unit has max_rows of them. The sum is a Python integer: it cannot wrap. The mean is two answers, a sum around the middle and a
+count, each paid for; nothing here divides by a private number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from understudy.accounting.cost import Cost, Sensitivity
+from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
+from understudy.accounting.pricing import price
+from understudy.curator.context import Room
+from understudy.curator.payment import Answer
+from understudy.errors import Refused
+from understudy.schema import Lattice
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A noisy sum of (clipped lattice index − origin) over the rows that have a value."""
+
+    column: str
+    value: int
+    origin: int
+    law: Law
+    scale: Fraction
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A noisy mean: a sum around the middle of the bounds, and a count."""
+
+    sum: Sum
+    count: Sum
+    low: int
+    high: int
+
+    @property
+    def index(self) -> Fraction:
+        """The mean as a lattice index, inside the bounds; their middle where the noisy count is not positive."""
+        if self.count.value <= 0:
+            return Fraction(self.sum.origin)
+        mean = self.sum.origin + Fraction(self.sum.value, self.count.value)
+        return min(max(mean, Fraction(self.low)), Fraction(self.high))
+
+
+def total(room: Room, column: Lattice, *, amount: Fraction, origin: int = 0) -> Sum:
+    """The noisy sum of a bounded column."""
+    low, high = _bounds(column)
+    reach = max(high - origin, origin - low, 0)
+    if room.neighbours is Neighbours.REPLACE:
+        reach = max(reach, high - low)
+    if reach * room.max_rows >= 2**53:
+        raise Refused(f"{column.name}: its bounds are too wide for its step. Use a coarser step. Nothing was spent")
+
+    def exact() -> int:
+        return room.table.sum(column.name, low, high) - origin * room.table.count_valid(column.name)
+
+    return _pay(room, column.name, exact, reach=max(reach, 1), origin=origin, amount=amount, what="sum")
+
+
+def mean(room: Room, column: Lattice, *, amount: Fraction) -> Mean:
+    """The noisy mean of a bounded column: half the amount for the sum, half for the count."""
+    low, high = _bounds(column)
+    around = total(room, column, amount=amount / 2, origin=(low + high) // 2)
+    count = _pay(
+        room,
+        column.name,
+        lambda: room.table.count_valid(column.name),
+        reach=1,
+        origin=0,
+        amount=amount / 2,
+        what="count of values",
+    )
+    return Mean(around, count, low, high)
+
+
+def _bounds(column: Lattice) -> tuple[int, int]:
+    if column.low is None or column.high is None:
+        remedy = "Add `min` and `max` to the schema, or let part of the budget find them: bounds: learn"
+        raise Refused(f"{column.name}: a sum needs bounds before it can be released. {remedy}")
+    return column.low, column.high
+
+
+def _pay(
+    room: Room, column: str, exact: Callable[[], int], *, reach: int, origin: int, amount: Fraction, what: str
+) -> Sum:
+    moves = Fraction(reach * room.max_rows)
+    sensitivity = Sensitivity(l1=moves, l2_squared=moves * moves, l0=1, linf=moves)
+    scale = room.scale(amount, sensitivity)
+    cost = price(room.law, scale, sensitivity, room.currency)
+    request = {"mechanism": what, "column": column, "law": room.law, "scale": scale, "origin": origin}
+
+    def draw(counted: int) -> Answer:
+        noise = int(room.draw(room.law, scale, (1,))[0])
+        return {"value": np.array(str(counted + noise))}  # text, because a sum may exceed 64 bits
+
+    return Sum(column, int(str(room.till.pay(request, cost, exact, draw)["value"])), origin, room.law, scale, cost)

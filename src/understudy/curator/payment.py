@@ -1,0 +1,107 @@
+"""The till: every answer is paid for here, in one order that a crash cannot change.
+
+    admit (the run's filter)  →  count (exact, may fail)  →  charge (durable)  →  draw  →  store  →  answer
+
+Refused by the filter, or failed while counting: nothing was charged. Ctrl-C after the charge waits for the store (hold.py). Killed after
+the charge: it stands and no answer left the room. Killed after the store: only resuming the same run, asking the same question at the
+same step, gets that stored answer again. No path returns an answer that was not charged, and none returns a stored answer to a new run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost
+from understudy.accounting.filter import Filter
+from understudy.curator.interrupts import hold
+
+Answer = dict[str, NDArray[np.generic]]
+"""Noisy arrays by name: all that a mechanism may hand back."""
+
+Exact = TypeVar("Exact")
+"""What was counted, on its way to the noise."""
+
+
+class Run(Protocol):
+    """The part of a ledger's run that the till needs."""
+
+    def answer(self, step: int, digest: str) -> bytes | None:
+        """The answer stored for this step and question, if there is one."""
+
+    def charge(self, step: int, cost: Cost, digest: str) -> None:
+        """Write the charge down durably."""
+
+    def store(self, step: int, digest: str, payload: bytes) -> None:
+        """Keep the answer for a resumed run."""
+
+
+class Till:
+    """Takes the money, then lets a mechanism draw."""
+
+    def __init__(self, run: Run, filter: Filter, *, context: str = "") -> None:
+        """`context` names what every answer of the run depends on, such as the schema: a run resumed under another one is refused."""
+        self._run = run
+        self._context = context
+        self._filter = filter
+        self._step = 0
+        self.charges: list[tuple[str, Cost]] = []
+
+    @property
+    def left(self) -> Fraction:
+        """What is left of the run, in its currency."""
+        return self._filter.left
+
+    @property
+    def left_delta(self) -> Fraction:
+        """What is left of the δ set aside for thresholds."""
+        return self._filter.left_delta
+
+    def pay(
+        self, request: Mapping[str, object], cost: Cost, count: Callable[[], Exact], draw: Callable[[Exact], Answer]
+    ) -> Answer:
+        """Count, charge, then draw; `request` states everything the answer depends on but the rows and the noise.
+
+        Counting is the part that takes long and can fail, so it comes before the charge: what fails there can be asked again for free.
+        """
+        question = {"context": self._context, "request": request}
+        digest = hashlib.sha256(json.dumps(question, sort_keys=True, default=str).encode()).hexdigest()
+        step, self._step = self._step, self._step + 1
+        self._filter.admit(cost)
+        self.charges.append((str(request["mechanism"]), cost))
+        stored = self._run.answer(step, digest)
+        if stored is not None:
+            return _unpack(stored)
+        exact = count()
+        with hold():
+            self._run.charge(step, cost, digest)
+            answer = draw(exact)
+            self._run.store(step, digest, _pack(answer))
+        return answer
+
+
+def fingerprint(array: NDArray[np.generic]) -> str:
+    """A short name for an array in a request, so that requests stay small.
+
+    >>> fingerprint(np.zeros(3)) == fingerprint(np.zeros(3)), fingerprint(np.zeros(3)) == fingerprint(np.ones(3))
+    (True, False)
+    """
+    return hashlib.sha256(f"{array.dtype}{array.shape}".encode() + np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def _pack(answer: Answer) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **answer)
+    return buffer.getvalue()
+
+
+def _unpack(payload: bytes) -> Answer:
+    with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}

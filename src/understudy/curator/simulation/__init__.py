@@ -1,0 +1,1 @@
+"""Runs without rows or with made ones: dry runs, imagined populations, canaries."""

@@ -1,0 +1,67 @@
+"""Planted rows: made-up tables to audit the curator on, and canaries beside the rows of a real one. They never leave this room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.curator.context import Rows
+from understudy.measurements import Clique
+from understudy.schema import Schema
+
+
+class Encoded:
+    """Rows given as codes: a made-up table, or canaries to put beside a real one."""
+
+    def __init__(self, schema: Schema, codes: Mapping[str, NDArray[np.int64]]) -> None:
+        self._schema, self._codes = schema, codes
+        self._kept: dict[Clique, NDArray[np.int64]] = {}
+
+    def rows(self) -> int:
+        """How many."""
+        return len(next(iter(self._codes.values())))
+
+    def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        """Dense counts over each clique."""
+        return [self._count(tuple(clique)).copy() for clique in cliques]
+
+    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Codes and counts of the cells that occur."""
+        rows = np.stack([self._codes[name] for name in clique], axis=1)
+        cells, counts = np.unique(rows, axis=0, return_counts=True)
+        return cells.astype(np.int64), counts.astype(np.int64)
+
+    def _count(self, clique: Clique) -> NDArray[np.int64]:
+        if clique not in self._kept:
+            sizes = self._schema.sizes(clique)
+            if not clique:
+                return np.array(self.rows(), np.int64)
+            flat = np.ravel_multi_index(tuple(self._codes[name] for name in clique), sizes)
+            self._kept[clique] = np.bincount(flat, minlength=prod(sizes)).reshape(sizes).astype(np.int64)
+        return self._kept[clique]
+
+
+class Joined:
+    """A table and some rows more, counted together; for a closed schema."""
+
+    def __init__(self, table: Rows, more: Encoded) -> None:
+        self._table, self._more = table, more
+
+    def rows(self) -> int:
+        """How many."""
+        return self._table.rows() + self._more.rows()
+
+    def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        """Dense counts over each clique."""
+        return [a + b for a, b in zip(self._table.counts(cliques), self._more.counts(cliques), strict=True)]
+
+    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Codes and counts of the cells that occur."""
+        parts = [self._table.sparse_counts(clique), self._more.sparse_counts(clique)]
+        cells, place = np.unique(np.concatenate([codes for codes, _ in parts]), axis=0, return_inverse=True)
+        counts = np.zeros(len(cells), np.int64)
+        np.add.at(counts, place.reshape(-1), np.concatenate([n for _, n in parts]))
+        return cells.astype(np.int64), counts

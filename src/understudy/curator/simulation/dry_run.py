@@ -1,0 +1,138 @@
+"""The rehearsal: the real curator on an imagined table. No rows, no ledger; every price is the real one.
+
+A plan is what a rehearsal charged and what it measured. Because the same code asks and pays, a plan cannot drift from the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost
+from understudy.accounting.filter import Filter
+from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator.context import Room
+from understudy.curator.curator import Custody
+from understudy.curator.payment import Till
+from understudy.curator.simulation.population import Population
+from understudy.measurements import Clique
+from understudy.noise import draw
+from understudy.schema import Lattice, Schema
+from understudy.tables import CANDIDATES, TEXT
+
+ASSUMED_VALUES = 20
+"""Values that a list still to be learned is assumed to have."""
+
+ASSUMED_RANGE = 10_000
+"""Lattice points, from zero, that bounds still to be learned are assumed to span."""
+
+PLENTY = 10**12
+"""A count that no noise hides."""
+
+
+class Stage:
+    """A table of imagined people, or of nobody. What discovery asks about stands out plainly, so that sizes can be forecast."""
+
+    def __init__(self, schema: Schema, people: int = 0) -> None:
+        self._schema = schema
+        self._people = people
+
+    def rows(self) -> int:
+        """As many as are imagined."""
+        return self._people
+
+    def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+        """What a population has, or zero in every cell."""
+        if self._people:
+            population = Population(self._schema, self._people)
+            return [population.counts(clique) for clique in cliques]
+        return [np.zeros(self._schema.sizes(clique), np.int64) for clique in cliques]
+
+    def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """No cell occurs."""
+        return np.zeros((0, len(clique)), np.int64), np.zeros(0, np.int64)
+
+    def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
+        """As many as are assumed."""
+        return [f"value {i + 1:02}" for i in range(ASSUMED_VALUES)], np.full(ASSUMED_VALUES, PLENTY)
+
+    def lattice(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """No value occurs."""
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+    def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
+        """Everybody, or plenty where nobody is imagined, spread evenly between the bounds; what is not known of these is assumed."""
+        described = self._schema[column]
+        assert isinstance(described, Lattice)
+        low, end = described.low, None if described.high is None else described.high + 1
+        first = low if low is not None else 0 if end is None else end - ASSUMED_RANGE
+        wide = (first + ASSUMED_RANGE if end is None else end) - first
+        below = [(self._people or PLENTY) * min(max(edge - first, 0), wide) // wide for edge in edges]
+        return np.asarray(np.diff(below), np.int64)
+
+    def sum(self, column: str, low: int, high: int) -> int:
+        """Nothing to add up."""
+        return 0
+
+    def count_valid(self, column: str) -> int:
+        """No row, no value."""
+        return 0
+
+    def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Every column is taken for a list of labels."""
+        ballots = np.zeros((len(columns), len(CANDIDATES)), np.int64)
+        ballots[:, CANDIDATES.index(TEXT)] = PLENTY
+        return ballots
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Everybody has one row."""
+        found = np.zeros(self._schema.unit.max_rows, np.int64)
+        found[0] = self._people
+        return found
+
+    def broken(self) -> int:
+        """No row breaks a rule."""
+        return 0
+
+    def described(self, schema: Schema) -> Stage:
+        """The same people under another schema."""
+        return Stage(schema, self._people)
+
+
+class _Practice:
+    """A run that remembers nothing."""
+
+    def answer(self, step: int, digest: str) -> bytes | None:
+        return None
+
+    def charge(self, step: int, cost: Cost, digest: str) -> None:
+        pass
+
+    def store(self, step: int, digest: str, payload: bytes) -> None:
+        pass
+
+
+def _silence(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    return np.zeros(shape, np.int64)
+
+
+def rehearse(schema: Schema, filter: Filter, *, epsilon: Fraction, neighbours: Neighbours, people: int = 0) -> Custody:
+    """A curator of an imagined table, to find out what a run would ask and pay.
+
+    With `people`, a population of that many answers, under the noise a run would draw, so that what a run chooses is chosen here too.
+    Without, every marginal is empty and nothing is noised.
+    """
+    room = Room(
+        table=Stage(schema, people),
+        till=Till(_Practice(), filter),
+        neighbours=neighbours,
+        currency=filter.currency,
+        epsilon=epsilon,
+        max_rows=schema.unit.max_rows,
+        draw=draw if people else _silence,
+    )
+    return Custody(room, schema)

@@ -1,0 +1,137 @@
+"""The vote on types: one odd cell flips nothing, and one row moves one vote a column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kit.curator.contexts import neighbouring, no_noise, room_of
+from understudy.accounting.cost import Currency
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator.discovery.types import beside, elect, types
+from understudy.schema import Categorical, Date, Datetime, Integer, Real, Schema, Time, Undeclared
+from understudy.tables import CANDIDATES
+
+SAMPLES = {
+    Integer: ["12", "-7", "300"],
+    Real: ["1.25", "-0.50", "3.75"],
+    Date: ["2024-02-29", "1999-12-31"],
+    Datetime: ["2024-02-29 12:30:00", "1999-12-31 00:00:01"],
+    Time: ["12:30:00", "00:00:01"],
+    Categorical: ["red", "green", "12b", "yes"],
+}
+
+
+def elected(cells, epsilon=50):
+    schema = Schema(columns=(Undeclared(name="x"),))
+    room = room_of([{"x": c} for c in cells], schema, epsilon=epsilon)  # so little noise that the tolerance decides
+    return types(room, [schema["x"]], amount=room.till.left)[0].column
+
+
+@pytest.mark.parametrize("kind", SAMPLES, ids=lambda k: k.__name__)
+@pytest.mark.parametrize("odd", [[], ["surprise"], ["2024-01-01"], ["3.14159"], [""] * 300])
+def test_a_few_odd_cells_do_not_flip_a_type(kind, odd):
+    cells = SAMPLES[kind] * 700 + odd
+    assert type(elected(cells)) is kind
+
+
+def test_decimals_are_counted():
+    assert elected(["1.5", "2.25"] * 1000).step.denominator == 100
+
+
+def test_zeros_and_ones_stay_numbers_and_yes_and_no_stay_words():
+    """A release spells a cell as the file does."""
+    bits = elected(["0", "1", "1"] * 700)
+    assert (type(bits), bits.min, bits.max, bits.learned) == (Integer, 0, 1, ("type", "bounds"))
+    assert type(elected(["yes", "no"] * 700)) is Categorical
+
+
+def test_a_mostly_zero_column_is_not_taken_for_yes_and_no():
+    assert isinstance(elected(["0"] * 1900 + ["150"] * 100), Integer)
+
+
+@pytest.mark.parametrize("cells", [[], ["12"], [""] * 200])
+def test_nothing_to_go_by_gives_a_list_of_labels(cells):
+    """But for noise beyond four deviations in one of twelve candidates: once in two thousand votes, so no four times in thirty."""
+    others = sum(not isinstance(elected(cells, epsilon=1), Categorical) for _ in range(30))
+    assert others < 4
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("currency", [Currency.PURE, Currency.GDP])
+def test_no_row_moves_more_than_one_vote_a_column(relation, currency):
+    names = ("a", "b")
+    schema = Schema(columns=tuple(Undeclared(name=n) for n in names))
+    universe = [{"a": x, "b": y} for x, y in [("1", ""), ("x", "2.5"), ("2020-01-01", "true"), (None, "0")]]
+    for here, there in neighbouring(universe, 4, relation):
+        a, b = (room_of(rows, schema, noise=no_noise).table.votes(names) for rows in (here, there))
+        moved = np.abs(a - b)
+        assert moved.sum() <= (1 if relation is Neighbours.ADD_REMOVE else 2) * len(names)
+        assert moved.sum(axis=1).max() <= (1 if relation is Neighbours.ADD_REMOVE else 2)
+
+
+def split(cells, epsilon=50):
+    """What is elected of a column in which words stand beside values."""
+    schema = Schema(columns=(Undeclared(name="x"),))
+    room = room_of([{"x": c} for c in cells], schema, epsilon=epsilon)
+    return types(room, [schema["x"]], amount=room.till.left)[0]
+
+
+@pytest.mark.parametrize("kind", [Integer, Real, Date, Datetime, Time], ids=lambda k: k.__name__)
+def test_words_beside_values_leave_open_what_the_values_would_make(kind):
+    found = split(SAMPLES[kind] * 500 + ["N"] * 400 + ["refused"] * 300)
+    assert type(found.column) is Categorical
+    assert type(found.beside) is kind
+    assert abs(found.words - 700) < 50
+    coded = found.coded(["12:30:00", "N", "refused"] if kind is Time else ["12", "N", "refused"], [500, 400, 300], 1.0)
+    if kind in (Integer, Real, Time):
+        assert coded.missing == ("N", "refused")
+        assert coded.learned == ("type", "missing codes")
+
+
+def test_a_column_of_one_kind_leaves_nothing_open():
+    for cells in (SAMPLES[Integer] * 700, SAMPLES[Categorical][:2] * 700, ["yes", "no"] * 700):
+        assert split(cells).beside is None
+
+
+def test_words_are_codes_only_where_they_are_few_and_account_for_all_votes():
+    found = split(["12", "345"] * 800 + [f"word{i % 40}" for i in range(1000)] + ["N"] * 1000)
+    assert (
+        found.coded(["12", "345", "N"], [800, 800, 1000], 1.0) is None
+    )  # a thousand words would be lost, and no number otherwise
+    many = [f"word{i}" for i in range(40)]
+    assert found.coded(["N", *many], [1000, *[25] * 40], 1.0) is None  # a list of labels, some of them numbers
+    few = split(["12", "345"] * 800 + ["N"] * 1000)
+    assert few.coded(["12", "345", "N"], [800, 800, 1000], 1.0).missing == ("N",)
+    assert few.coded(["12", "345"], [800, 800], 1.0) is None  # no word is shown that could be one, and all numbers are
+
+
+def test_numbers_too_many_to_list_stay_numbers_though_a_word_among_them_is_lost():
+    found = split([str(100 + i) for i in range(3000)] + ["N"] * 400)
+    coded = found.coded([], [], 1.0)
+    assert isinstance(coded, Integer)
+    assert (coded.missing, coded.learned) == ((), ("type",))
+    assert found.coded(["N"], [400], 1.0).missing == ("N",)
+
+
+def test_zeros_ones_and_a_code_are_a_number_with_a_code():
+    found = split(["0", "1"] * 700 + ["refused"] * 600)
+    assert (type(found.beside), found.beside.min, found.beside.max) == (Integer, 0, 1)
+
+
+def test_text_wins_where_the_noise_drowns_the_votes():
+    ballots = np.zeros(len(CANDIDATES), np.int64)
+    ballots[CANDIDATES.index("integer")] = 20
+    assert elect(ballots, noise=50.0) == "text"
+
+
+def test_moments_with_an_offset_are_instants_unless_many_have_none():
+    ballots = np.zeros(len(CANDIDATES), np.int64)
+    ballots[CANDIDATES.index("instant")] = 1000
+    assert elect(ballots, 1.0) == "instant"
+    ballots[CANDIDATES.index("datetime")] = 3
+    assert elect(ballots, 1.0) == "instant", "a few are no reason"
+    ballots[CANDIDATES.index("datetime")] = 300
+    assert elect(ballots, 1.0) == "datetime"
+    ballots[CANDIDATES.index("text")] = 300
+    assert beside(ballots, 1.0) == "datetime"
