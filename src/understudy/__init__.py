@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from understudy.accounting.ledger import Ledger as Ledger
     from understudy.accounting.neighbours import Neighbours as Neighbours
     from understudy.errors import UnderstudyError as UnderstudyError
-    from understudy.releases.file import load as load
+    from understudy.releases.file.archive import load as load
     from understudy.releases.guarantee import Guarantee as Guarantee
     from understudy.releases.release import Release as Release
     from understudy.reports.evaluate import evaluate as evaluate
@@ -55,7 +55,7 @@ _HOMES = {
     "understudy.accounting.ledger": ("Ledger",),
     "understudy.accounting.neighbours": ("Neighbours",),
     "understudy.errors": ("UnderstudyError",),
-    "understudy.releases.file": ("load",),
+    "understudy.releases.file.archive": ("load",),
     "understudy.releases.guarantee": ("Guarantee",),
     "understudy.releases.release": ("Release",),
     "understudy.schema.columns.base": ("Role",),

@@ -13,7 +13,7 @@ import understudy.curator.mechanisms.marginals
 import understudy.curator.mechanisms.select_marginal
 import understudy.curator.mechanisms.sparse_histogram
 import understudy.curator.mechanisms.sums
-import understudy.releases.file
+import understudy.releases.file.archive
 import understudy.releases.release
 from kit.privacy import checks
 from kit.privacy.cases import COLOURS, GDP, PEOPLE, REPLACE, Case, worst_pair
@@ -316,7 +316,7 @@ def the_missing_code_is_there_only_if_something_is_missing(patch: Patch) -> None
 @mutant(checks.check_release_is_deaf)
 def the_release_keeps_the_exact_counts(patch: Patch) -> None:
     kept: list[np.ndarray] = []
-    original, document = Table.counts, understudy.releases.file.to_document
+    original, document = Table.counts, understudy.releases.file.archive.to_document
 
     def counts(self: Table, cliques: list) -> list:
         kept[:] = original(self, cliques)
@@ -327,7 +327,7 @@ def the_release_keeps_the_exact_counts(patch: Patch) -> None:
         return found, {**arrays, "arrays/99999.npy": kept[0]}
 
     patch.setattr(Table, "counts", counts)
-    patch.setattr(understudy.releases.file, "to_document", with_counts)
+    patch.setattr(understudy.releases.file.archive, "to_document", with_counts)
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(check for _, check in MUTANTS.values()), ids=lambda c: c.__name__)

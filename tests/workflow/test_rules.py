@@ -8,7 +8,7 @@ import pytest
 
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused, SchemaError
-from understudy.releases.file import load
+from understudy.releases.file.archive import load
 from understudy.schema import parse_schema
 from understudy.workflow.plan import plan
 from understudy.workflow.run import synthesize

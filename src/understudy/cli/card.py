@@ -19,8 +19,8 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
 
     The bound holds 95 times in 100 for any one marginal. It is computed from the release alone and spends nothing.
     """
-    from understudy.releases.file import load
-    from understudy.releases.recoding import recoded
+    from understudy.releases.card.recoded_columns import recoded
+    from understudy.releases.file.archive import load
 
     found = load(release).card
     if cliques:

@@ -53,7 +53,7 @@ def sample(
     fixed = dict(_pair(text) for text in given)
     if partition_rows is None:
         check_outputs([output], inputs=[release], rows=output)
-    from understudy.releases.file import load
+    from understudy.releases.file.archive import load
 
     try:
         loaded = load(release)

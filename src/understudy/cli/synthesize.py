@@ -178,7 +178,7 @@ def check_budget(epsilon: str, delta: str | None) -> None:
 
 def facts(made: Release, *, book: Path, output: Path, release: Path | None, rows: int) -> dict[str, object]:
     """What a run did, for a program."""
-    from understudy.releases.recoding import rare
+    from understudy.releases.card.recoded_columns import rare
 
     promise = made.guarantee
     return {
@@ -260,8 +260,8 @@ def warnings(made: Release) -> tuple[str, ...]:
     """Plain words about this budget on this many rows; the number is the noisy one or the declared one."""
     from understudy.accounting.advice import advice
     from understudy.accounting.budget import Budget
-    from understudy.releases.pile import few, lines
-    from understudy.releases.recoding import lost
+    from understudy.releases.card.degenerate_columns import few, lines
+    from understudy.releases.card.recoded_columns import lost
 
     promise = made.guarantee
     if not promise.epsilon:
@@ -299,7 +299,7 @@ def _learned(made: Release) -> str:
 
 def _summary(made: Release) -> list[str]:
     """The promise's small print, as few lines as it takes."""
-    from understudy.releases.recoding import recoded
+    from understudy.releases.card.recoded_columns import recoded
 
     promise = made.guarantee
     lines = []
@@ -314,7 +314,7 @@ def _summary(made: Release) -> list[str]:
 
 def _shortened(line: str) -> str:
     """A line about columns with the first few of many; the release names them all."""
-    from understudy.releases.pile import few
+    from understudy.releases.card.degenerate_columns import few
 
     what, of, names = line.partition(" of ")
     return f"{what}{of}{few(names.split(', '))}" if of else line

@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Measurements
 from understudy.models import Codes, Conditional, Portable, default_rows
-from understudy.releases.answers import Answer, answer
-from understudy.releases.card import Card
-from understudy.releases.frames import KINDS, default_kind, to_frame
+from understudy.releases.account import Statement
+from understudy.releases.answers.answer import Answer, answer
+from understudy.releases.card.card import Card
+from understudy.releases.card.degenerate_columns import lines
+from understudy.releases.card.recoded_columns import recoded
 from understudy.releases.guarantee import Guarantee, Promise
-from understudy.releases.pile import lines
-from understudy.releases.recoding import recoded
-from understudy.releases.statement import Statement
-from understudy.releases.tables import as_frame, cells_in, tidy_tables
-from understudy.releases.writing import write_parts, write_rows
+from understudy.releases.output.frames import KINDS, default_kind, to_frame
+from understudy.releases.output.tidy import as_frame, cells_in, tidy_tables
+from understudy.releases.output.write import write_parts, write_rows
 from understudy.schema import Lattice, Schema
 from understudy.schema.columns.bin_density import Spread
 from understudy.schema.columns.cell import plain
@@ -279,14 +279,14 @@ class Release:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release file; it appears whole or not at all."""
-        from understudy.releases.file import save
+        from understudy.releases.file.archive import save
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:
         """Read a release file that anybody may have written; ReleaseError where it is not sound."""
-        from understudy.releases.file import load
+        from understudy.releases.file.archive import load
 
         return load(path)
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from understudy.atomic import whole
 from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
-from understudy.releases.pile import lines
+from understudy.releases.card.degenerate_columns import lines
 from understudy.reports.chart import column_chart, scale_bar, scatter
 from understudy.reports.groups import groups_of
 from understudy.reports.pairs import pair_figures, worst_tables

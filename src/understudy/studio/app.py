@@ -19,7 +19,7 @@ from starlette.routing import Route
 from understudy.accounting.budget import Budget
 from understudy.accounting.ledger import beside
 from understudy.errors import Refused, UnderstudyError
-from understudy.releases.pile import lines
+from understudy.releases.card.degenerate_columns import lines
 from understudy.schema import Schema, dump_schema, parse_schema, schema_from_dict, schema_to_dict
 from understudy.studio.asking import aside, body_of, check_size, chunks_of, object_of, whole_of
 from understudy.studio.graph import links, network

@@ -13,7 +13,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.findings import INTERNAL, Assessment, Fact, Finding, Progress, Unavailable, silent
 from understudy.releases import Release
-from understudy.releases.file import load
+from understudy.releases.file.archive import load
 from understudy.releases.guarantee import Promise
 from understudy.risk import assess as assess_risk
 from understudy.risk.assessment import roles

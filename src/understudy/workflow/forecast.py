@@ -19,7 +19,7 @@ from understudy.models import Portable
 from understudy.models.estimates.noise_moments import least_size
 from understudy.models.estimates.residuals import Residuals
 from understudy.models.fitting.marginal_strength import MEAN
-from understudy.releases.frames import to_frame
+from understudy.releases.output.frames import to_frame
 from understudy.schema import Schema
 from understudy.synthesizers import Synthesizer
 from understudy.tables import Table, open_table

@@ -11,7 +11,7 @@ from typing import TypeVar
 from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter
 from understudy.errors import Refused, SchemaError, TableError
-from understudy.releases.pile import few
+from understudy.releases.card.degenerate_columns import few
 from understudy.schema import (
     Column,
     Identifier,

@@ -28,8 +28,8 @@ from understudy.measurements import Measurements
 from understudy.models.progress import watching
 from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.releases import Guarantee, Release, Statement, Step
-from understudy.releases.document import COLUMNS_LIMIT
-from understudy.releases.frames import KINDS
+from understudy.releases.file.document import COLUMNS_LIMIT
+from understudy.releases.output.frames import KINDS
 from understudy.releases.release import environment
 from understudy.schema import Broken, Schema, load_schema, schema_to_dict
 from understudy.schema.disclosed import LOST, declarations, learned

@@ -17,7 +17,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody
 from understudy.curator.discovery import extras
 from understudy.models import ProductModel
-from understudy.releases.frames import to_frame
+from understudy.releases.output.frames import to_frame
 from understudy.schema import Broken, Determines, parse_schema
 from understudy.schema.columns.calendar import weekday_counts
 from understudy.tables import Table, open_table

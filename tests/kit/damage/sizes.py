@@ -20,7 +20,7 @@ from understudy.accounting.chain import COLUMNS, Entry, canonical
 from understudy.accounting.ledger import Ledger
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
-from understudy.releases.file import to_bytes
+from understudy.releases.file.archive import to_bytes
 from understudy.schema import parse_schema
 
 Words = dict[str, Any]

@@ -1,0 +1,1 @@
+"""Which questions a release answers well, and which columns it lost."""

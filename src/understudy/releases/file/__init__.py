@@ -1,0 +1,1 @@
+"""The release file: an archive of one JSON document and plain arrays."""

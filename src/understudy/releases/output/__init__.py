@@ -1,0 +1,1 @@
+"""Synthetic rows as frames and files."""

@@ -1,0 +1,88 @@
+"""Columns of a long table on their way to a frame, in as few bytes as hold them.
+
+A cell takes ten bytes while it is worked on: an exact integer, whether it is missing, how that is spelled. Most columns have few values and
+hardly a missing cell, so a long table would be many times as large on its way as where it comes from and goes to. Here a column's chunks
+are kept narrow, and it is laid out in full when it is its turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import replace
+from itertools import chain
+from typing import TypeVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from understudy.releases.output.frames.cells import Batches, Cells, Pins, Spreads, decode
+from understudy.schema import Schema
+
+Kind = TypeVar("Kind", bound=np.generic)
+
+
+def decode_all(
+    schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None, spreads: Spreads | None = None
+) -> MutableMapping[str, Cells]:
+    """The rows at once, the same as those of `decode` under the same seed."""
+    chunks = decode(schema, codes, rng, pins, spreads)
+    first = next(chunks)
+    second = next(chunks, None)
+    return first if second is None else Packed(chain((first, second), chunks))
+
+
+class Packed(MutableMapping[str, Cells]):
+    """Cells of columns by name; each is put together anew whenever it is asked for.
+
+    >>> from understudy.schema import Integer
+    >>> part = Cells(Integer(name="age"), np.array([3, 4]), np.zeros(2, np.bool_), np.zeros(2, np.uint8))
+    >>> packed = Packed([{"age": part}, {"age": part}])
+    >>> packed["age"].index.tolist(), packed["age"].index.dtype
+    ([3, 4, 3, 4], dtype('int64'))
+    """
+
+    def __init__(self, chunks: Iterable[Mapping[str, Cells]]) -> None:
+        self._parts: dict[str, list[Cells]] = {}
+        for chunk in chunks:
+            for name, cells in chunk.items():
+                self._parts.setdefault(name, []).append(narrow(cells))
+
+    def __getitem__(self, name: str) -> Cells:
+        parts = self._parts[name]
+        return Cells(
+            parts[0].column,
+            np.concatenate([part.index for part in parts], dtype=np.int64),
+            np.concatenate([part.null for part in parts]),
+            np.concatenate([part.spelled for part in parts]),
+            parts[0].labels,
+        )
+
+    def __setitem__(self, name: str, cells: Cells) -> None:
+        self._parts[name] = [narrow(cells)]
+
+    def __delitem__(self, name: str) -> None:
+        del self._parts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def narrow(cells: Cells) -> Cells:
+    """The same cells with the smallest integers that hold them, and no memory for what no cell has. Not to be calculated with."""
+    index = cells.index
+    ends = (int(index.min()), int(index.max())) if len(index) else (0, 0)
+    kind = np.result_type(*map(np.min_scalar_type, ends))
+    return replace(
+        cells,
+        index=index.astype(kind) if kind.kind in "iu" else index,
+        null=_or_none(cells.null),
+        spelled=_or_none(cells.spelled),
+    )
+
+
+def _or_none(values: NDArray[Kind]) -> NDArray[Kind]:
+    return values if values.any() else np.broadcast_to(np.zeros(1, values.dtype), values.shape)

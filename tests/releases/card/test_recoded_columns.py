@@ -1,0 +1,46 @@
+"""What learning made of cells is told wherever a release is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import understudy as us
+from understudy.releases.card.recoded_columns import rare, recoded
+from understudy.releases.file.archive import load
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> us.Release:
+    """Common labels and some of which each is one person's; numbers between bounds nobody declared."""
+    folder: Path = tmp_path_factory.mktemp("recoding")
+    rng = np.random.default_rng(5)
+    words = [f"rare{i}" if i % 10 == 0 else "common" for i in range(4000)]
+    rows = pa.table({"word": words, "number": rng.normal(50, 10, 4000).round(1), "sex": rng.choice(["F", "M"], 4000)})
+    release = us.synthesize(rows, epsilon=5, ledger=folder / "a.ledger", synthesizer="independent")
+    release.save(folder / "a.understudy")
+    return load(folder / "a.understudy")
+
+
+def test_cells_that_became_others_are_told(made: us.Release):
+    clipped, folded = recoded(made)
+    assert clipped == "Clipped to the bounds that were learned: number."
+    word = f'Too rare to be shown, so "other" or what the schema makes of it: word (about {rare(made)["word"]} rows)'
+    assert folded.startswith(word)  # noise alone may make a few rows of `sex` others too
+    assert abs(rare(made)["word"] - 400) < 100
+
+
+def test_the_release_and_its_card_say_so(made: us.Release):
+    for line in recoded(made):
+        assert line in repr(made)
+        assert line in repr(made.card)
+        assert line.replace('"', "&quot;") in made.card._repr_html_()
+
+
+def test_a_declared_table_has_nothing_to_tell(tmp_path: Path):
+    schema = us.Schema(columns=(us.Boolean(name="smoker", nullable=False),))
+    release = us.synthesize(pa.table({"smoker": [True, False] * 50}), schema, epsilon=1, ledger=tmp_path / "a.ledger")
+    assert recoded(release) == []
