@@ -32,10 +32,10 @@ from made import MADE, write
 import understudy as us
 import understudy.curator.discovery.bounds
 import understudy.curator.discovery.close
-import understudy.synthesizers.adaptive_run
+import understudy.synthesizers.adaptive.stages
 from understudy.measurements import AxisMap, Clique, Identity, Partition
 from understudy.schema import Lattice, Schema
-from understudy.synthesizers.levels import coarse_maps
+from understudy.synthesizers.adaptive.hierarchies import coarse_maps
 
 TABLES = ("adult.csv", "acs-ma2019.csv")
 BEST = {"adult.csv": (0.013, 0.053), "acs-ma2019.csv": (0.044, 0.138)}
@@ -173,7 +173,7 @@ def coarsen(paths: list[Path], asked: argparse.Namespace) -> None:
         for kind, schema in (("declared", us.describe(path, public_domains=True)), ("learned", None)):
             for groups in (0, asked.groups):
                 made = coarse_maps if not groups else partial(merged, groups=groups)
-                understudy.synthesizers.adaptive_run.coarse_maps = made
+                understudy.synthesizers.adaptive.stages.coarse_maps = made
                 got = measured(path, read(path), schema, "adaptive", asked)
                 (ones, twos), (one, two) = got["mean"], got["error"]
                 words = f"{groups} groups" if groups else "as they are"

@@ -15,8 +15,8 @@ from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window
 from understudy.schema import Schema
-from understudy.synthesizers.trial import OpenCurator, Rows
 from understudy.tables import Table, open_table
+from understudy.testing.trial import OpenCurator, Rows
 
 THRESHOLDS = Fraction(1, 10)
 """Part of δ set aside for thresholds."""

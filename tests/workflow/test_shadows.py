@@ -17,7 +17,7 @@ from understudy.measurements import Measurements
 from understudy.releases import Release
 from understudy.schema import Categorical, Identifier, Integer, Schema, Unit
 from understudy.synthesizers import MST, Independent, make
-from understudy.synthesizers.wishes import wishes
+from understudy.synthesizers.workload import wishes
 from understudy.workflow import evaluate as verb
 from understudy.workflow.evaluate import Evaluation
 from understudy.workflow.shadows import as_told

@@ -24,7 +24,7 @@ _WIDTH = 100
 def synthesizers(name: str | None, as_json: bool) -> None:
     """The algorithms, and what each adapts to: the workload, the data, the budget, its own cost. With NAME, all about that one."""
     from understudy.synthesizers import SYNTHESIZERS, kind
-    from understudy.synthesizers.table import rows
+    from understudy.synthesizers.awareness import rows
 
     if name is not None:
         chosen = kind(name)

@@ -1,23 +1,23 @@
 """One module per algorithm; `base` holds the contract, `options` what can be set, `check` the conformance suite."""
 
 from understudy.errors import Refused
-from understudy.synthesizers.adaptive import Adaptive
-from understudy.synthesizers.aim import AIM
+from understudy.synthesizers.adaptive.adaptive import Adaptive
 from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, silent
-from understudy.synthesizers.datasynthesizer import DataSynthesizer
-from understudy.synthesizers.gaussian import Gaussian
-from understudy.synthesizers.histogram import Histogram
-from understudy.synthesizers.independent import Independent
-from understudy.synthesizers.mst import MST
-from understudy.synthesizers.mwem import MWEM
-from understudy.synthesizers.mwem_pgm import MWEMPGM
 from understudy.synthesizers.options import Option, nearest, options_of, settle
-from understudy.synthesizers.privbayes import PrivBayes
-from understudy.synthesizers.privmrf import PrivMRF
-from understudy.synthesizers.privsyn import PrivSyn
-from understudy.synthesizers.random import Random
-from understudy.synthesizers.residual import Residual
-from understudy.synthesizers.stability import Stability
+from understudy.synthesizers.published.aim import AIM
+from understudy.synthesizers.published.datasynthesizer import DataSynthesizer
+from understudy.synthesizers.published.gaussian import Gaussian
+from understudy.synthesizers.published.histogram import Histogram
+from understudy.synthesizers.published.independent import Independent
+from understudy.synthesizers.published.mst import MST
+from understudy.synthesizers.published.mwem import MWEM
+from understudy.synthesizers.published.mwem_pgm import MWEMPGM
+from understudy.synthesizers.published.privbayes import PrivBayes
+from understudy.synthesizers.published.privmrf import PrivMRF
+from understudy.synthesizers.published.privsyn import PrivSyn
+from understudy.synthesizers.published.random import Random
+from understudy.synthesizers.published.residual import Residual
+from understudy.synthesizers.published.stability import Stability
 
 SYNTHESIZERS: dict[str, type[Synthesizer]] = {
     cls.name: cls

@@ -23,7 +23,7 @@ from understudy.models.estimates.noise_moments import cell_variance, noise_size
 from understudy.models.fitting.marginal_strength import MEAN
 from understudy.schema import Categorical, Column, Schema, Undeclared, load_schema
 from understudy.synthesizers import Progress, Synthesizer, make, silent
-from understudy.synthesizers.wishes import check_wishes, wishes
+from understudy.synthesizers.workload import check_wishes, wishes
 from understudy.workflow.forecast import Forecast, forecast
 from understudy.workflow.opening import one_of
 from understudy.workflow.outline import lines, page, summary

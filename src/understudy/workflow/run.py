@@ -36,7 +36,7 @@ from understudy.schema.disclosed import LOST, declarations, learned
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.base import DROPPED, MISCOUNTED, NOTES, RESUMED
 from understudy.synthesizers.options import written
-from understudy.synthesizers.wishes import Wish, check_wishes, coarser, wishes, workload_of
+from understudy.synthesizers.workload import Wish, check_wishes, coarser, wishes, workload_of
 from understudy.tables import Source, Table
 from understudy.workflow.account import announce_account, open_ledger
 from understudy.workflow.opening import left_out, one_of, open_source, refuse_tiny, schema_for, without_notes
@@ -83,7 +83,7 @@ def synthesize(
     """Release a differentially private stand-in for a table.
 
     `data` is a CSV or Parquet path, or a pandas, polars, pyarrow or DuckDB frame. Without a `schema`, types, values and bounds are
-    learned inside the budget. `workload` says what the release should be good at (synthesizers/wishes.py lists the forms); all triples of
+    learned inside the budget. `workload` says what the release should be good at (synthesizers/workload.py lists the forms); all triples of
     columns without it. `public` is a table of other people with the same columns that may be seen by everybody: a prior. The whole
     (ε, δ) is charged to the ledger before any noise is drawn; without one, an uncapped
     `<file>.ledger` records the running total. `seed` seeds the sampling of synthetic rows, never the noise. `resume` takes up a run

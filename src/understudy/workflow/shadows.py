@@ -23,7 +23,7 @@ from understudy.releases.guarantee import Promise
 from understudy.risk.membership import Codes, by_shadows, everybody, rarest
 from understudy.synthesizers import Synthesizer, make
 from understudy.synthesizers import silent as unheard
-from understudy.synthesizers.wishes import Wish, check_wishes, wishes
+from understudy.synthesizers.workload import Wish, check_wishes, wishes
 from understudy.tables import Source, Table
 from understudy.workflow.hearing import Practice
 from understudy.workflow.run import ask, filter_for

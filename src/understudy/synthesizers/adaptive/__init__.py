@@ -1,0 +1,1 @@
+"""The default: select, measure and refit by expected gain."""

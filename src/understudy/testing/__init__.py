@@ -1,0 +1,1 @@
+"""A conformance suite for synthesizers, also for those of other packages."""

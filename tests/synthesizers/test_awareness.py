@@ -1,0 +1,68 @@
+"""The table of what each algorithm adapts to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from understudy import synthesizers
+from understudy.errors import Refused
+from understudy.synthesizers import SYNTHESIZERS, Awareness, Independent, Synthesizer, make
+from understudy.synthesizers.awareness import PUBLISHED, rows
+
+
+def test_the_published_table():
+    """Which synthesizers are aware of what, counted per column."""
+    assert len(PUBLISHED) == 12
+    assert sum(row.aware.workload for row in PUBLISHED) == 6
+    assert sum(row.aware.data for row in PUBLISHED) == 9
+    assert sum(row.aware.budget for row in PUBLISHED) == 5
+    assert sum(row.aware.efficiency for row in PUBLISHED) == 9
+    assert PUBLISHED[-1].title == "AIM"
+    assert PUBLISHED[-1].aware == Awareness(workload=True, data=True, budget=True, efficiency=True)
+
+
+@pytest.mark.parametrize("name", SYNTHESIZERS)
+def test_every_synthesizer_has_one_line_with_its_own_flags(name):
+    lines = [row for row in rows(SYNTHESIZERS) if row.name == name]
+    assert [row.aware for row in lines] == [SYNTHESIZERS[name].aware]
+    assert SYNTHESIZERS[name].name == name
+
+
+def test_synthesizers_are_made_by_name_and_options():
+    assert make("independent", equal=True) == Independent(equal=True)
+    assert all(isinstance(make(name), Synthesizer) for name in SYNTHESIZERS)
+
+
+def test_unknown_names_and_options_are_refused_with_what_there_is():
+    with pytest.raises(Refused, match="random, independent, histogram, stability"):
+        make("magic")
+    with pytest.raises(Refused, match=r'"speed".*equal'):
+        make("independent", speed=11)
+
+
+def test_the_page_prints_the_same_table():
+    page = (Path(__file__).parents[2] / "docs" / "synthesizers.md").read_text(encoding="utf-8")
+    for name, cls in SYNTHESIZERS.items():
+        flags = [cls.aware.workload, cls.aware.data, cls.aware.budget, cls.aware.efficiency]
+        assert f"| {name} | " + " | ".join("yes" if flag else "·" for flag in flags) + " |" in page
+
+
+def test_public_names():
+    contract = [
+        "About",
+        "Awareness",
+        "Curator",
+        "kind",
+        "make",
+        "Option",
+        "options_of",
+        "Progress",
+        "silent",
+        "Synthesizer",
+        "SYNTHESIZERS",
+        "Workload",
+    ]
+    classes = [cls.__name__ for cls in SYNTHESIZERS.values()]
+    assert sorted(synthesizers.__all__) == sorted(contract + classes)
