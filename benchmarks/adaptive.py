@@ -29,7 +29,7 @@ from tables import Coded, load, names
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZERS, make
 from understudy.tables.counting import Tally
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 PEERS = ("adaptive", "mst", "aim", "privsyn", "privbayes", "residual")
 EPSILONS = ("0.05", "0.1", "0.3", "1", "3", "10", "30")

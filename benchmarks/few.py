@@ -21,7 +21,7 @@ from tables import Coded, load
 from understudy.accounting import Budget, Currency, Neighbours
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import make
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 WITHOUT = ("fair", "randhie", "chain", "tree", "clique", "parity", "binary")
 WITH = ("adult", "acs")

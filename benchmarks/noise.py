@@ -19,7 +19,7 @@ import numpy as np
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.noise import Backend, draw, exponential, median
-from understudy.noise.table import build, tails
+from understudy.noise.cdf_table import build, tails
 
 GOAL = 10_000_000
 SCALES = [1, 10, 100, 1000]

@@ -25,7 +25,7 @@ from adaptive import Judge
 
 from tables import Coded, load
 from understudy.schema import Integer, Schema
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 KINDS = ("none", "half", "few", "biased", "uniform")
 FEW = 500

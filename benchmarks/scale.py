@@ -39,7 +39,7 @@ from picture import Series, scatter
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZERS
 from understudy.tables.table import Table
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PLOT = ROOT / "benchmarks" / "results" / "scale.json", ROOT / "docs" / "images" / "scale.svg"

@@ -24,7 +24,7 @@ from tables import load, names
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZERS, make
 from understudy.synthesizers.base import Synthesizer
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 
 def rows_of(method: Synthesizer, epsilon: str, judge: Judge) -> dict[str, np.ndarray]:

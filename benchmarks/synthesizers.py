@@ -34,7 +34,7 @@ import pyarrow.csv
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZERS, make
 from understudy.tables.counting import Tally
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 SIZES = (16, 32, 9, 32, 16, 7, 15, 6, 5, 2, 32, 32, 32, 42, 2)
 ROWS = 48_842

@@ -30,7 +30,7 @@ from tables import Coded, load
 from understudy.schema import Integer, Schema
 from understudy.tables import Table, open_table
 from understudy.utility.ranges import range_queries
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 WHO = ("adaptive", "privsyn", "mst", "aim", "adaptive label", "adaptive label triples*0.3", "adaptive ranges")
 SCORES = ("pairs", "with label", "ranges", "area", "busy")

@@ -94,7 +94,7 @@ def _one(survey: Path, schema: object, truth: dict, name: str, epsilon: str, fol
     from understudy.errors import Refused
     from understudy.models import default_rows
     from understudy.utility.marginals import distance
-    from understudy.workflow.run import synthesize
+    from understudy.workflow.synthesize import synthesize
 
     began = time.process_time()
     try:

@@ -11,7 +11,7 @@ from job import Method, Task, main
 
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZERS
-from understudy.workflow.run import DEFAULT_SYNTHESIZER, synthesize
+from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER, synthesize
 
 
 def by(name: str) -> Method:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from understudy.workflow.describe import describe as describe
     from understudy.workflow.plan import Plan as Plan
     from understudy.workflow.plan import plan as plan
-    from understudy.workflow.run import synthesize as synthesize
+    from understudy.workflow.synthesize import synthesize as synthesize
 
 __version__ = VERSION
 
@@ -68,7 +68,7 @@ _HOMES = {
     "understudy.reports.evaluate": ("evaluate",),
     "understudy.reports.report": ("Report",),
     "understudy.workflow.plan": ("Plan", "plan"),
-    "understudy.workflow.run": ("synthesize",),
+    "understudy.workflow.synthesize": ("synthesize",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from understudy.cli.layout import bar, report_json
-from understudy.wording import aligned
+from understudy.text import aligned
 
 
 def test_nothing_to_align() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kit.cli import Shell, write_people, write_schema
 from kit.permissions import PRIVATE, PUBLIC, PUBLIC_FOLDER, modes
+from understudy.attacks.puzzle import census_block_text
 from understudy.cli.root import understudy
-from understudy.risk.attacks.puzzle import census_block_text
 
 SYNTHESIZE = ("synthesize", "people.csv", "--schema", "people.yaml", "--epsilon", 1, "--synthesizer", "independent")
 

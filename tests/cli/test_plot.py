@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from understudy.attacks.finding import Bar, Bars, Curve, Curves
 from understudy.cli.plot import lines, plot
-from understudy.risk.attacks.finding import Bar, Bars, Curve, Curves
 
 BARS = Bars(title="known", axis="people", bars=(Bar("few", 1), Bar("many", 4, "4 of 5", safe=True)), top=5.0)
 LOG = Bars(title="tables", axis="tables", bars=(Bar("one", 1), Bar("hundred", 100), Bar("all", 10_000)), log=True)

@@ -19,7 +19,7 @@ from understudy.cli.root import run
 from understudy.cli.screen import Screen
 from understudy.schema import load_schema
 from understudy.synthesizers import Independent
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 
 def recorded() -> tuple[Screen, TextConsole]:

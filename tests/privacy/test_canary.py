@@ -25,7 +25,7 @@ from understudy.errors import UnderstudyError
 from understudy.releases import Release
 from understudy.schema import Schema, save_schema
 from understudy.workflow.describe import describe
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 HEADER = "patient_id,sex,city,age,weight,born,remarks\n"
 ROWS = 400

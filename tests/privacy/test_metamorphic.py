@@ -50,7 +50,7 @@ from understudy.curator.mechanisms.sparse_histogram import labels
 from understudy.schema import Categorical, Column, Schema, parse_schema, save_schema
 from understudy.schema.predicates.rules import Broken as Breaking
 from understudy.synthesizers import SYNTHESIZERS
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 METHODS = ("independent", "histogram", "stability")
 

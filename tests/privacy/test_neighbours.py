@@ -17,7 +17,7 @@ import pytest
 
 import understudy.curator.mechanisms.marginals as marginals
 import understudy.curator.mechanisms.sparse_histogram as stability
-import understudy.workflow.run as workflow
+import understudy.workflow.synthesize as workflow
 from kit.privacy.broken_runs import selection_is_thought_half_as_sensitive
 from kit.privacy.harness import SCHEMAS, Comparison, Setting, Trial
 from kit.privacy.neighbours import (

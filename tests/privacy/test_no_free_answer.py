@@ -27,7 +27,7 @@ from understudy.curator import Custody, Room, Till, Window
 from understudy.errors import BudgetExceeded, Refused, UnderstudyError
 from understudy.releases import Release
 from understudy.schema import Integer, Schema, save_schema
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 ROWS = b"sex,age\n" + b"F,42\nM,63\n" * 10
 DECLARED = Schema(columns=tuple(SCHEMA[name] for name in ("sex", "age")))

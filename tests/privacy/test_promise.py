@@ -18,7 +18,7 @@ from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.curator import Room
 from understudy.releases import Release
 from understudy.schema import Categorical, Schema
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 
 def schema_of(*sizes: int) -> Schema:

@@ -16,7 +16,7 @@ from understudy.accounting.ledger import Ledger
 RACER = """
 import sys
 import understudy as us
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 folder, number = sys.argv[1:]
 schema = us.load_schema(f"{folder}/people.yaml")
 print("ready", flush=True)

@@ -23,7 +23,7 @@ from understudy.noise import draw
 from understudy.releases import Release
 from understudy.schema import Schema
 from understudy.synthesizers import SYNTHESIZERS
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 DECLARED = Schema(columns=tuple(SCHEMA[name] for name in ("sex", "city")))
 

@@ -8,7 +8,7 @@ from understudy.errors import Refused
 from understudy.schema import Boolean, Schema
 from understudy.tables.sources.source import open_table
 from understudy.workflow.account import announce_account, open_ledger
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 SCHEMA = Schema(columns=(Boolean(name="smoker"),))
 

@@ -20,7 +20,7 @@ import pytest
 from understudy.schema import parse_schema
 from understudy.tables import open_table
 from understudy.workflow.describe import describe
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 BERN = ZoneInfo("Europe/Zurich")
 EACH = "independent"

@@ -13,7 +13,7 @@ from understudy.errors import Refused
 from understudy.schema import Boolean, Schema
 from understudy.synthesizers.base import RESUMED
 from understudy.workflow.resuming import UNCHECKED
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 SCHEMA = Schema(columns=(Boolean(name="smoker"),))
 

@@ -11,7 +11,7 @@ from understudy.errors import Refused, SchemaError
 from understudy.releases.file.archive import load
 from understudy.schema import parse_schema
 from understudy.workflow.plan import plan
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 PAGE = """
 columns:

@@ -23,12 +23,12 @@ from understudy.accounting.conversion import (
     total_for,
 )
 from understudy.accounting.cost import Cost, Currency, Sensitivity
+from understudy.accounting.expected_error import Expected, expected
 from understudy.accounting.filter import Filter, parallel, sequential
 from understudy.accounting.group import group_budget, group_cost
 from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger, Totals
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.preview import Expected, expected
 from understudy.accounting.pricing import choice_epsilon_for, default_law, price, price_choice, scale_for
 from understudy.accounting.run import Run
 from understudy.accounting.sensitivity import marginal_sensitivity

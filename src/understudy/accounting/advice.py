@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from understudy.accounting.budget import Budget, spell
 from understudy.accounting.cost import Sensitivity
+from understudy.accounting.expected_error import expected
 from understudy.accounting.filter import Filter
-from understudy.accounting.preview import expected
 
 FEW = 100
 """Below this n·ε a single count is off by more than one per cent of all rows, whatever the noise."""

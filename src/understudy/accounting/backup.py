@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.accounting.audit import audit, audit_tables
 from understudy.accounting.ledgerdisk import draft_ledger
 from understudy.accounting.ledgerfile import APPLICATION, BACKUP_APPLICATION, LedgerFile, append
+from understudy.accounting.verify import audit, audit_tables
 from understudy.errors import LedgerError
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from understudy.accounting.audit import audit
 from understudy.accounting.backup import back_up, restore
 from understudy.accounting.budget import Budget, spell, spell_apart
 from understudy.accounting.chain import DELTA_UNITS, EPSILON_UNITS, LARGEST, Entry, units_down, units_up
@@ -23,6 +22,7 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.ledgerfile import LedgerFile, append, entries
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import Run
+from understudy.accounting.verify import audit
 from understudy.errors import BudgetExceeded, InvalidBudget, LedgerError, LedgerMismatch
 
 

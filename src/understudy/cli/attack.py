@@ -12,10 +12,10 @@ import click
 from understudy.cli import options
 from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_input, check_outputs
-from understudy.wording import aligned
+from understudy.text import aligned
 
 if TYPE_CHECKING:
-    from understudy.risk.attacks.finding import Finding
+    from understudy.attacks.finding import Finding
 
 KINDS = (".svg", ".html", ".json")
 Command = Callable[..., Any]
@@ -52,7 +52,7 @@ def _epsilon(default: str) -> Callable[[Command], Command]:
 def census(epsilon: str, output: Path | None, as_json: bool) -> None:
     """Reconstruct a census block of seven people with a constraint solver, and see noise stop it."""
     check(output)
-    from understudy.risk.attacks import census as room
+    from understudy.attacks import census as room
 
     tell(room.census(epsilon=_exact(epsilon)), output, as_json)
 
@@ -63,7 +63,7 @@ def census(epsilon: str, output: Path | None, as_json: bool) -> None:
 def ages(output: Path | None, as_json: bool) -> None:
     """Count the triples of ages that a published median of 30 and mean of 44 leave."""
     check(output)
-    from understudy.risk.attacks import census as room
+    from understudy.attacks import census as room
 
     tell(room.ages(), output, as_json)
 
@@ -76,7 +76,7 @@ def ages(output: Path | None, as_json: bool) -> None:
 def exhaustive(people: int, seed: int, output: Path | None, as_json: bool) -> None:
     """Dinur and Nissim's bound: with all 2ⁿ counts answered to within E, at most 4E places stay unknown."""
     check(output)
-    from understudy.risk.attacks import decoding as room
+    from understudy.attacks import decoding as room
 
     errors = tuple(range(people // 4 + 1))
     tell(room.exhaustive(people=people, errors=errors, seed=seed), output, as_json)
@@ -91,7 +91,7 @@ def exhaustive(people: int, seed: int, output: Path | None, as_json: bool) -> No
 def decode(people: int, epsilon: str, seed: int, output: Path | None, as_json: bool) -> None:
     """Reconstruct a secret bit of each of n people from 4n random counts with bounded errors."""
     check(output)
-    from understudy.risk.attacks import decoding as room
+    from understudy.attacks import decoding as room
 
     tell(room.decoding(people=people, epsilon=_exact(epsilon), seed=seed), output, as_json)
 
@@ -102,7 +102,7 @@ def decode(people: int, epsilon: str, seed: int, output: Path | None, as_json: b
 def differencing(output: Path | None, as_json: bool) -> None:
     """Subtract two published counts, one of them without John."""
     check(output)
-    from understudy.risk.attacks import differencing as room
+    from understudy.attacks import differencing as room
 
     tell(room.differencing(), output, as_json)
 
@@ -115,7 +115,7 @@ def differencing(output: Path | None, as_json: bool) -> None:
 def floating_point(epsilon: str, seed: int, output: Path | None, as_json: bool) -> None:
     """Prove counts from the low bits of textbook Laplace noise, and fail on the curator's."""
     check(output)
-    from understudy.risk.attacks import floating as room
+    from understudy.attacks import floating as room
 
     tell(room.floating_point(epsilon=_exact(epsilon), seed=seed), output, as_json)
 
@@ -127,7 +127,7 @@ def floating_point(epsilon: str, seed: int, output: Path | None, as_json: bool) 
 def linkage(seed: int, output: Path | None, as_json: bool) -> None:
     """Join records without names with a voter roll, in a made city."""
     check(output)
-    from understudy.risk.attacks import linkage as room
+    from understudy.attacks import linkage as room
 
     tell(room.linkage(seed=seed), output, as_json)
 
@@ -139,7 +139,7 @@ def linkage(seed: int, output: Path | None, as_json: bool) -> None:
 def scoreboard(seed: int, output: Path | None, as_json: bool) -> None:
     """Find people's records among made ratings from a few things known about them."""
     check(output)
-    from understudy.risk.attacks import scoreboard as room
+    from understudy.attacks import scoreboard as room
 
     tell(room.scoreboard(seed=seed), output, as_json)
 
@@ -155,7 +155,7 @@ def reconstruct(tables: Path | None, example: bool, limit: int, output: Path | N
 
     Counts, sums, means and medians of groups of at most 40 people; docs/attacks.md describes the file.
     """
-    from understudy.risk.attacks import puzzle as room
+    from understudy.attacks import puzzle as room
 
     if example:
         report(room.census_block_text().splitlines())
@@ -164,7 +164,7 @@ def reconstruct(tables: Path | None, example: bool, limit: int, output: Path | N
         raise click.UsageError("Name a file of published statistics, or see one with --example.")
     check_input(tables)
     check(output, tables)
-    from understudy.risk.attacks import census as solving
+    from understudy.attacks import census as solving
 
     tell(solving.reconstruct(room.load_puzzle(tables), limit=limit)[0], output, as_json, private=True)
 
@@ -181,7 +181,7 @@ def check(output: Path | None, *inputs: Path) -> None:
 def tell(finding: Finding, output: Path | None, as_json: bool, *, private: bool = False) -> None:
     """Say what was found, draw it, and keep it where that was asked for; `private` where it was found out about real people."""
     from understudy.atomic import whole
-    from understudy.risk.attacks.svg import page, svg
+    from understudy.attacks.svg import page, svg
 
     facts = {"attack": finding.name, "title": finding.title, "text": list(finding.text), **finding.facts}
     if output is not None:

@@ -13,7 +13,7 @@ from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_input
 from understudy.cli.screen import Screen
 from understudy.cli.stop import FAILED
-from understudy.wording import amount
+from understudy.text import amount
 
 if TYPE_CHECKING:
     from understudy.workflow.audit import Audit
@@ -74,7 +74,7 @@ def audit(
         raise click.UsageError("--schema, --ledger, --delimiter, --encoding and --multiline go with a FILE.")
     method = settings.chosen(synthesizer, set_options)
     from understudy.workflow.audit import audit as look
-    from understudy.workflow.opening import open_source
+    from understudy.workflow.open import open_source
 
     with screen.progress(), ExitStack() as files:
         table = None

@@ -19,7 +19,7 @@ from understudy.cli import options
 from understudy.cli.layout import bar, report_json
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
-from understudy.wording import aligned, amount, percent
+from understudy.text import aligned, amount, percent
 
 if TYPE_CHECKING:
     from understudy.schema import Schema
@@ -77,7 +77,7 @@ def _demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     from understudy.workflow.compare import compare
     from understudy.workflow.describe import describe
     from understudy.workflow.plan import plan
-    from understudy.workflow.run import synthesize
+    from understudy.workflow.synthesize import synthesize
 
     survey, schema_file = directory / "survey.csv", directory / "survey.yaml"
     output, release_file, book = (

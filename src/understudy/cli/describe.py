@@ -13,7 +13,7 @@ from understudy.cli.paths import check_input, check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
 from understudy.errors import Refused
-from understudy.wording import aligned
+from understudy.text import aligned
 
 if TYPE_CHECKING:
     from understudy.schema import Column, Schema
@@ -49,7 +49,7 @@ def describe(
         raise Refused(f"{output}: exists already. Name another file, or say --overwrite. Nothing was written.")
     from understudy.schema import save_schema
     from understudy.workflow.describe import describe as make_draft
-    from understudy.workflow.opening import open_source
+    from understudy.workflow.open import open_source
 
     try:
         with open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline) as source:

@@ -14,7 +14,7 @@ from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
-from understudy.wording import aligned
+from understudy.text import aligned
 
 if TYPE_CHECKING:
     from understudy.reports.report import Report
@@ -109,7 +109,7 @@ def evaluate(
         check_outputs([output, twin], inputs=[p for p in (real, release, holdout, named, *synthetic, *copies) if p])
     from understudy.reports.evaluate import evaluate as compare
     from understudy.reports.evaluate import publish
-    from understudy.workflow.opening import open_source
+    from understudy.workflow.open import open_source
 
     opened = partial(open_source, delimiter=delimiter, encoding=encoding, multiline=multiline)
     try:

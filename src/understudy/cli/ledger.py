@@ -11,7 +11,7 @@ import click
 from understudy.cli import options
 from understudy.cli.layout import report, report_json
 from understudy.errors import Refused
-from understudy.wording import aligned
+from understudy.text import aligned
 
 if TYPE_CHECKING:
     from understudy.accounting.chain import Entry

@@ -6,9 +6,9 @@ import sys
 from math import ceil, log10
 from typing import TYPE_CHECKING
 
+from understudy.attacks.finding import Bars, Curves, Figure
+from understudy.attacks.svg import spelled, ticks
 from understudy.cli.layout import bar
-from understudy.risk.attacks.finding import Bars, Curves, Figure
-from understudy.risk.attacks.svg import spelled, ticks
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -33,7 +33,7 @@ def plot(figure: Figure, console: TextConsole | None = None) -> None:
 def lines(figure: Figure) -> list[Text]:
     """A figure as lines of text.
 
-    >>> from understudy.risk.attacks.finding import Bar
+    >>> from understudy.attacks.finding import Bar
     >>> print(*(line.plain for line in lines(Bars(title="Known", axis="share", bars=(Bar("all", 1.0),), top=1.0))), sep="\\n")
     Known
       all  ██████████████████████████████ 1

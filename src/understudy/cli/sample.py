@@ -11,7 +11,7 @@ from understudy.cli.layout import report_json
 from understudy.cli.paths import check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
-from understudy.wording import amount
+from understudy.text import amount
 
 
 @click.command(short_help="More rows from a release, at no cost.")

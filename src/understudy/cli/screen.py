@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from understudy.cli.printer import show_controls
 from understudy.cli.stop import heed
-from understudy.wording import percent
+from understudy.text import percent
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

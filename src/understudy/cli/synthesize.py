@@ -14,7 +14,7 @@ from understudy.cli.ledger import account_facts, another, check_named, spent
 from understudy.cli.paths import check_cases, check_input, check_outputs
 from understudy.cli.screen import Screen
 from understudy.cli.stop import Stopped, interrupted
-from understudy.wording import amount, listed, percent
+from understudy.text import amount, listed, percent
 
 if TYPE_CHECKING:
     from understudy.releases import Release
@@ -111,8 +111,8 @@ def synthesize(
     from understudy.accounting.aftermath import account_for_failure, describe_spending
     from understudy.releases.release import check_rows, refuse_unasked_rows
     from understudy.schema import load_schema
-    from understudy.workflow.opening import open_source
-    from understudy.workflow.run import synthesize as make_release
+    from understudy.workflow.open import open_source
+    from understudy.workflow.synthesize import synthesize as make_release
 
     check_rows(rows)
     source = open_source(file, delimiter=delimiter, encoding=encoding, multiline=multiline)

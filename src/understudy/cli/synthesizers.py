@@ -9,7 +9,7 @@ import click
 
 from understudy.cli import options
 from understudy.cli.layout import report, report_json
-from understudy.wording import aligned, listed
+from understudy.text import aligned, listed
 
 if TYPE_CHECKING:
     from understudy.synthesizers import Synthesizer

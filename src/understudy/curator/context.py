@@ -18,7 +18,7 @@ from understudy.curator.payment import Till
 from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.noise import draw
-from understudy.noise.laws import LARGEST_SCALE
+from understudy.noise.samplers import LARGEST_SCALE
 from understudy.schema import Schema
 
 Draw = Callable[[Law, Fraction, tuple[int, ...]], NDArray[np.int64]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from understudy.noise.choice import exponential, noisy_max
 from understudy.noise.granularity import granular_laplace, granular_scale, to_lattice
-from understudy.noise.laws import Backend, add_noise, discrete_gaussian, discrete_laplace, draw, rounded_gaussian
 from understudy.noise.quantile import median, quantile, quantile_sensitivity
+from understudy.noise.samplers import Backend, add_noise, discrete_gaussian, discrete_laplace, draw, rounded_gaussian
 from understudy.noise.source import OS, OperatingSystem, Source
 
 __all__ = [

@@ -18,7 +18,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from understudy.errors import Refused
-from understudy.noise.laws import discrete_laplace
+from understudy.noise.samplers import discrete_laplace
 from understudy.noise.source import OS, Source
 
 

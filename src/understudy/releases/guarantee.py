@@ -9,7 +9,7 @@ from html import escape
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Currency
-from understudy.accounting.meaning import Meaning, meaning
+from understudy.accounting.interpretation import Meaning, meaning
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import ReleaseError
 

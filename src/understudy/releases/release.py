@@ -36,8 +36,8 @@ from understudy.releases.output.write import write_parts, write_rows
 from understudy.schema import Lattice, Schema
 from understudy.schema.columns.bin_density import Spread
 from understudy.schema.columns.cell import plain
+from understudy.text import amount
 from understudy.version import VERSION as PACKAGE_VERSION
-from understudy.wording import amount
 
 VERSION = 1
 """Version of the file format; a reader refuses later ones."""

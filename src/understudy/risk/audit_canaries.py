@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from understudy.accounting.preview import deviation
+from understudy.accounting.expected_error import deviation
 from understudy.measurements import Clique, Identity, Measurements
 from understudy.risk.audit import ALPHA, Floats
 

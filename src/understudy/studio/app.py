@@ -31,7 +31,7 @@ from understudy.studio.workspace import LARGEST, Workspace
 from understudy.synthesizers import SYNTHESIZERS, make
 from understudy.workflow.plan import Plan
 from understudy.workflow.plan import plan as make_plan
-from understudy.workflow.run import DEFAULT_SYNTHESIZER
+from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER
 
 MODES = ("random", "independent", "privbayes", DEFAULT_SYNTHESIZER)
 """What "several modes side by side" means: nothing learned, columns alone, a network, and the default."""

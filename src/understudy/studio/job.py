@@ -20,7 +20,7 @@ from understudy.reports.evaluate import evaluate, publish
 from understudy.reports.report import Report
 from understudy.synthesizers import make
 from understudy.synthesizers.base import NOTES
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 MOST = 200
 """Runs that are remembered; their files stay."""

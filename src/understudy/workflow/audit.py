@@ -29,9 +29,9 @@ from understudy.schema import Boolean, Categorical, Schema
 from understudy.synthesizers import Progress, Synthesizer, Workload, make, silent
 from understudy.tables import Table
 from understudy.workflow.account import open_ledger
-from understudy.workflow.hearing import Hearing, Practice
-from understudy.workflow.opening import open_source, schema_for, without_notes
-from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, refuse_early
+from understudy.workflow.audit_harness import Hearing, Practice
+from understudy.workflow.open import open_source, schema_for, without_notes
+from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER, filter_for, refuse_early
 
 RUNS = 50_000
 """Answers to each question on either table."""

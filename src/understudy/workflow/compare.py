@@ -12,7 +12,7 @@ from understudy.tables import Source, Table
 from understudy.tables.drafting.draft import draft
 from understudy.utility import INTERNAL, Comparison
 from understudy.utility import compare as compare_tables
-from understudy.workflow.opening import open_source
+from understudy.workflow.open import open_source
 
 ELSEWHERE = "(not in the real table)"
 """Where labels go that only the stand-in has, in a schema that was drafted for the comparison."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from understudy.schema import Schema
 from understudy.tables.drafting.draft import draft, gapless
-from understudy.workflow.opening import open_source
+from understudy.workflow.open import open_source
 
 
 def describe(data: object, *, public_domains: bool = False) -> Schema:

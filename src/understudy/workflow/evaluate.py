@@ -21,7 +21,7 @@ from understudy.schema import Broken, Lattice, Schema
 from understudy.tables import Source, Table
 from understudy.utility import assess as assess_utility
 from understudy.workflow.compare import common, note
-from understudy.workflow.opening import open_source
+from understudy.workflow.open import open_source
 from understudy.workflow.shadows import attack
 
 CHOICE = "Picking the best of several releases by these numbers is a choice the guarantee does not cover."

@@ -13,7 +13,7 @@ from time import perf_counter
 from understudy.accounting.advice import advice
 from understudy.accounting.budget import DEFAULT_DELTA, Budget
 from understudy.accounting.cost import Currency
-from understudy.accounting.meaning import Meaning, meaning
+from understudy.accounting.interpretation import Meaning, meaning
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.discovery.close import MOST_ALONE, uncut
 from understudy.curator.simulation.dry_run import ASSUMED_RANGE, ASSUMED_VALUES, rehearse
@@ -25,10 +25,10 @@ from understudy.schema import Categorical, Column, Schema, Undeclared, load_sche
 from understudy.synthesizers import Progress, Synthesizer, make, silent
 from understudy.synthesizers.workload import check_wishes, wishes
 from understudy.workflow.forecast import Forecast, forecast
-from understudy.workflow.opening import one_of
-from understudy.workflow.outline import lines, page, summary
+from understudy.workflow.open import one_of
+from understudy.workflow.plan_text import lines, page, summary
 from understudy.workflow.precision import Known, known
-from understudy.workflow.run import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_dropping, refuse_early
+from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_dropping, refuse_early
 
 _STEPS = (10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82)
 """The values of ε that are tried, in tenths, within each power of ten: each a fifth above the last."""

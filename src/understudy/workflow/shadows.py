@@ -25,8 +25,8 @@ from understudy.synthesizers import Synthesizer, make
 from understudy.synthesizers import silent as unheard
 from understudy.synthesizers.workload import Wish, check_wishes, wishes
 from understudy.tables import Source, Table
-from understudy.workflow.hearing import Practice
-from understudy.workflow.run import ask, filter_for
+from understudy.workflow.audit_harness import Practice
+from understudy.workflow.synthesize import ask, filter_for
 
 
 def remaker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[Codes], Codes]:

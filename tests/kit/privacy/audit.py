@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.expected_error import deviation
 from understudy.accounting.law import Law
-from understudy.accounting.preview import deviation
 
 ALPHA = 1e-6
 """Chance of a false alarm of one audit."""

@@ -40,7 +40,7 @@ from understudy.schema import (
     parse_schema,
 )
 from understudy.synthesizers import Synthesizer, make
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 ROW_SEED = 1
 """Seeds the sampling of synthetic rows, so that equal releases give equal rows."""

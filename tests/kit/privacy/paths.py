@@ -34,8 +34,8 @@ from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window
 from understudy.curator.payment import Answer
-from understudy.noise import draw, laws
-from understudy.noise.table import Table, build
+from understudy.noise import draw, samplers
+from understudy.noise.cdf_table import Table, build
 from understudy.noise.tails import tails
 from understudy.schema import Boolean, Categorical, Identifier, Schema, Unit
 from understudy.synthesizers import Synthesizer, Workload, silent
@@ -221,7 +221,7 @@ def walk(
         draw=noise,
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(laws, "table", _table)
+        patch.setattr(samplers, "table", _table)
         synthesizer.measure(Window(Custody(room, schema)), Workload.of_order(schema, 2), silent)
     return Path(till.path, filter.total, currency)
 

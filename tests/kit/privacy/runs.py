@@ -30,7 +30,7 @@ from understudy.releases import Guarantee, Release
 from understudy.schema import Boolean, Categorical, Date, Datetime, Identifier, Integer, Real, Schema, Text, Time, Unit
 from understudy.synthesizers import SYNTHESIZERS, silent
 from understudy.tables import Table, open_table
-from understudy.workflow.run import perform
+from understudy.workflow.synthesize import perform
 
 COLUMNS = (
     Identifier(name="id"),

@@ -18,7 +18,7 @@ from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.releases import Release
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import Synthesizer
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 RUNS = itertools.count()
 

@@ -20,7 +20,7 @@ from understudy.models.inference.junction_tree import forecast
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import Workload, silent
 from understudy.synthesizers.published.aim import AIM, Pool, unit_noise
-from understudy.workflow.run import synthesize
+from understudy.workflow.synthesize import synthesize
 
 RNG = np.random.default_rng(0)
 

@@ -18,8 +18,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.accounting.expected_error import deviation
 from understudy.accounting.law import Law
-from understudy.accounting.preview import deviation
 from understudy.accounting.pricing import price
 from understudy.curator.context import Room
 from understudy.noise.tails import tails

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from understudy.accounting.preview import deviation
+from understudy.accounting.expected_error import deviation
 from understudy.curator.context import Room, Rows
 from understudy.curator.discovery.bins import cut
 from understudy.curator.discovery.bounds import NOWHERE, bounds

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.cost import Sensitivity
+from understudy.accounting.expected_error import deviation
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.preview import deviation
 from understudy.accounting.pricing import price
 from understudy.curator.context import Room
 from understudy.curator.mechanisms import marginals

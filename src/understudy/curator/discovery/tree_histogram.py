@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost
-from understudy.accounting.preview import deviation
+from understudy.accounting.expected_error import deviation
 from understudy.accounting.pricing import price
 from understudy.curator.context import Room
 from understudy.curator.discovery.tree_counts import Level, Tree

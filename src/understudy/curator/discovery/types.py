@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.cost import Sensitivity
-from understudy.accounting.preview import deviation
+from understudy.accounting.expected_error import deviation
 from understudy.accounting.pricing import price
 from understudy.curator.context import Room
 from understudy.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Lattice, Real, Time, Undeclared

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from understudy.releases.card.degenerate_columns import few
 from understudy.schema.disclosed import LOST
-from understudy.wording import amount
+from understudy.text import amount
 
 if TYPE_CHECKING:
     from understudy.releases.release import Release

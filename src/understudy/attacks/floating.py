@@ -1,0 +1,103 @@
+"""The floating-point attack: textbook Laplace noise in double precision has holes, and the holes tell tables apart.
+
+Mironov, "On significance of the least significant bits for differential privacy", 2012. A textbook sampler takes a uniform double u,
+computes -b·ln u with a random sign, and adds it to the count. Only 2⁵³ doubles u exist, so only some doubles can be the sum, and which
+ones depends on the count: an output that no u can produce with count 0 proves that the count was 1, whatever ε says.
+
+`textbook_laplace` is THE VICTIM: broken on purpose, here to be attacked and used nowhere else. The curator's noise is an integer and
+every integer can come from every count, so the same attack proves nothing against it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.law import Law
+from understudy.attacks.finding import Bar, Bars, Finding
+from understudy.noise import draw
+
+GRID = 2.0**53
+NEAR = np.arange(-4, 5)
+"""How many neighbouring u are tried: rounding moves an output by less than that."""
+
+Floats = NDArray[np.float64]
+
+
+def textbook_laplace(count: float, scale: float, size: int, rng: np.random.Generator) -> Floats:
+    """THE VICTIM. Laplace noise as a textbook writes it, in doubles; not private, never use it."""
+    u = rng.integers(1, 2**53, size) / GRID
+    return np.asarray(count + scale * np.where(rng.integers(0, 2, size) == 1, 1.0, -1.0) * np.log(u), np.float64)
+
+
+def possible(outputs: Floats, count: float, scale: float) -> NDArray[np.bool_]:
+    """Which outputs the victim can produce at all with this count: some u on its grid gives exactly this double.
+
+    >>> rng = np.random.default_rng(1)
+    >>> bool(possible(textbook_laplace(1.0, 1.0, 100, rng), 1.0, 1.0).all())
+    True
+    """
+    noise = outputs - count
+    sign = np.where(noise > 0, -1.0, 1.0)
+    k = np.rint(np.exp(-np.abs(noise) / scale) * GRID)[:, None] + NEAR
+    u = np.clip(k, 1, GRID - 1) / GRID
+    return np.asarray((count + scale * sign[:, None] * np.log(u) == outputs[:, None]).any(axis=1))
+
+
+def reachable(outputs: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+    """Which outputs the curator's noise can produce with this count: those whose distance to it is an integer, so all of them.
+
+    >>> reachable(np.array([-7, 0, 3]), 1).tolist()
+    [True, True, True]
+    """
+    return np.array([Fraction(int(output) - count).denominator == 1 for output in outputs])
+
+
+def floating_point(*, trials: int = 20_000, epsilon: Fraction = Fraction(1), seed: int = 0) -> Finding:
+    """How many single answers prove the count, for the textbook's noise and for the curator's.
+
+    >>> floating_point(trials=500).facts["curator"]
+    0.0
+    """
+    rng = np.random.default_rng(seed)
+    scale = 1 / epsilon
+    proven, wrong = {}, 0
+    for truth in (0.0, 1.0):
+        outputs = textbook_laplace(truth, float(scale), trials, rng)
+        here, there = possible(outputs, truth, float(scale)), possible(outputs, 1.0 - truth, float(scale))
+        proven[truth] = float((here & ~there).mean())
+        wrong += int((~here).sum())
+    ours = [truth + draw(Law.DISCRETE_LAPLACE, scale, (10 * trials,)) for truth in (0, 1)]
+    curator = float(np.mean([~reachable(values, 1 - truth) for truth, values in enumerate(ours)]))
+    odds = float((ours[0] <= 0).sum() / (ours[1] <= 0).sum())
+    share = (proven[0.0] + proven[1.0]) / 2
+    return Finding(
+        name="floating-point",
+        title=f"One answer at ε = {float(epsilon):g} that proves the count",
+        text=(
+            f"Textbook Laplace noise: {share:.0%} of {2 * trials:,} single answers are impossible with the other count, so they prove"
+            f" theirs ({wrong} of them wrongly).",
+            f"The curator's discrete Laplace noise: {curator:.0%}. Every integer is possible with either count; an answer of 0 or less,"
+            f" as telling as any, came {odds:.2f} times as often with 0 as with 1, where e^ε is {float(np.exp(float(epsilon))):.2f}.",
+        ),
+        figure=Bars(
+            title="Answers that prove whether somebody is in the table",
+            axis="share of single answers",
+            bars=(
+                Bar("textbook, count is 0", proven[0.0], f"{proven[0.0]:.0%}"),
+                Bar("textbook, count is 1", proven[1.0], f"{proven[1.0]:.0%}"),
+                Bar("the curator's noise", curator, f"{curator:.0%}", safe=True),
+            ),
+            top=1.0,
+        ),
+        facts={
+            "epsilon": float(epsilon),
+            "trials": trials,
+            "textbook": {"0": proven[0.0], "1": proven[1.0]},
+            "wrong": wrong,
+            "curator": curator,
+            "odds": odds,
+        },
+    )

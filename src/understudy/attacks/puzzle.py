@@ -1,0 +1,286 @@
+"""Published statistics as a puzzle: which tables of people could they come from?
+
+A puzzle is a schema with at most one number per person, and statements about groups: how many they are, and the sum, mean or median of
+their number. It is read from a YAML file that has the words of a schema file (`columns`, `impossible`) and a list of `statistics`:
+
+    columns:
+      age: {type: integer, min: 0, max: 125}
+      sex: {type: categorical, values: [F, M]}
+    statistics:
+      - {id: everybody, count: 7, median: 30.0, mean: 38.0}
+      - {id: women, where: sex = 'F', count: 4, mean: 33.5}
+      - {id: children, where: age < 18, count: hidden}
+
+A mean or median is taken as rounded to the digits that are written (38.0 to a tenth, 38 to a whole), a sum as exact. `hidden` is a
+suppressed count, from 0 to 2 unless `hidden_most` says otherwise. `within` widens every number of a statement: noise of at most so much.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib.resources import files
+from itertools import product
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import SchemaError
+from understudy.schema import Boolean, Categorical, Column, Integer, Schema, parse_predicate, surely
+from understudy.schema.yaml.nodes import SIZE_LIMIT, Node, Source, from_yaml
+from understudy.schema.yaml.reader import read_schema
+from understudy.schema.yaml.section import Section
+
+Range = tuple[Fraction, Fraction]
+
+KEYS = ("id", "where", "count", "sum", "mean", "median", "within")
+FILE_KEYS = ("statistics", "hidden_most")
+MOST_KINDS, MOST_VALUES, MOST_PEOPLE = 512, 2048, 40
+"""A puzzle beyond these is no small table."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Statement:
+    """What was published about one group: `cells[kind, value]` says who is meant."""
+
+    name: str
+    cells: NDArray[np.bool_]
+    count: tuple[int, int] = (0, MOST_PEOPLE)
+    total: Range | None = None
+    mean: Range | None = None
+    median: Range | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether the size of the group was published."""
+        return self.count != (0, MOST_PEOPLE)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Puzzle:
+    """Kinds of people (labels), the numbers they may have, which of both go together, and what was published."""
+
+    kinds: tuple[tuple[str, ...], ...]
+    values: tuple[int, ...]
+    possible: NDArray[np.bool_]
+    statements: tuple[Statement, ...]
+    columns: tuple[str, ...] = ()
+    number: str | None = None
+
+    @property
+    def people(self) -> int:
+        """The most people there can be."""
+        if not self.bounded:
+            raise SchemaError("No statistic says how many people there are in all: add one without `where`")
+        return min(self._bounds())
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a statistic says how many people there are in all."""
+        return bool(self._bounds())
+
+    def _bounds(self) -> list[int]:
+        return [s.count[1] for s in self.statements if s.counted and bool((s.cells | ~self.possible).all())]
+
+    def without(self, *names: str) -> Puzzle:
+        """The same puzzle had these statistics not been published."""
+        return replace(self, statements=tuple(s for s in self.statements if s.name not in names))
+
+    def described(self, kind: int, value: int) -> str:
+        """One person in words, the number first.
+
+        >>> census_block().described(0, 8)
+        '8 F B single'
+        """
+        labels = " ".join(self.kinds[kind])
+        return f"{self.values[value]} {labels}".strip() if self.number else labels
+
+
+def load_puzzle(path: str | os.PathLike[str]) -> Puzzle:
+    """Read a file of published statistics."""
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(SIZE_LIMIT + 1).decode("utf-8-sig")
+    except OSError as error:
+        raise SchemaError(f"{os.fspath(path)}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise SchemaError(f"{os.fspath(path)}: not UTF-8 text. Save it as UTF-8") from None
+    return parse_puzzle(text, os.fspath(path))
+
+
+def parse_puzzle(text: str, source: str = "tables") -> Puzzle:
+    """Read published statistics from YAML text; `source` begins its errors.
+
+    >>> puzzle = parse_puzzle("{columns: {smoker: boolean}, statistics: [{count: 3}]}")
+    >>> puzzle.kinds, puzzle.people
+    ((('no',), ('yes',)), 3)
+    """
+    where = Source(source)
+    root = from_yaml(text, where)
+    file = Section(root, where, "", "the file")
+    mine = {key: file.get(key) for key in FILE_KEYS}
+    rest = tuple(entry for entry in root.entries or () if entry.key not in FILE_KEYS)
+    schema = read_schema(replace(root, entries=rest), where)
+    hidden = file.whole("hidden_most")
+    columns, number = _columns(schema, where)
+    listed = mine["statistics"]
+    if listed is None or not listed.items:
+        raise where.error(None, "no statistics. Write `statistics:` and list what was published")
+    schema = replace(schema, columns=tuple(columns))
+    layout = _Layout(schema, number)
+    statements = [
+        layout.statement(item, i, where, 2 if hidden is None else hidden) for i, item in enumerate(listed.items, 1)
+    ]
+    names = [s.name for s in statements]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise where.error(listed.line, f"statistics: two have the id {twice}. Give each its own")
+    puzzle = Puzzle(
+        kinds=layout.kinds,
+        values=layout.values,
+        possible=layout.possible,
+        statements=tuple(statements),
+        columns=layout.labels,
+        number=number,
+    )
+    try:
+        people = puzzle.people
+    except SchemaError as error:
+        raise where.error(listed.line, str(error)) from None
+    if people > MOST_PEOPLE:
+        raise where.error(listed.line, f"{people} people: reconstruction here is for small tables, up to {MOST_PEOPLE}")
+    return puzzle
+
+
+def census_block() -> Puzzle:
+    """The seven people of Garfinkel, Abowd, Martindale, "Understanding database reconstruction attacks on public data", 2019.
+
+    >>> len(census_block().statements)
+    14
+    """
+    return parse_puzzle(census_block_text(), "census-block.yaml")
+
+
+def census_block_text() -> str:
+    """The file behind `census_block`, as an example to start from."""
+    return files("understudy.attacks").joinpath("census-block.yaml").read_text(encoding="utf-8")
+
+
+def _columns(schema: Schema, source: Source) -> tuple[list[Column], str | None]:
+    """Columns without missing values, and the name of the one that is a number."""
+    known = [column for column in schema.columns if column.modelled]
+    for column in known:
+        if not isinstance(column, Boolean | Categorical | Integer) or not column.closed:
+            raise source.error(
+                None, f"{column.name}: a small table has booleans, listed categories and one bounded integer"
+            )
+    numbers = [column.name for column in known if isinstance(column, Integer)]
+    if len(numbers) > 1:
+        raise source.error(None, f"{numbers[1]}: one number per person at most; {numbers[0]} is one already")
+    return [_plain(column) for column in known], numbers[0] if numbers else None
+
+
+def _plain(column: Column) -> Column:
+    """The column without missing values, and a number with a cell for each of its values."""
+    if isinstance(column, Integer):
+        assert column.low is not None
+        assert column.high is not None
+        if column.high - column.low >= MOST_VALUES:
+            raise SchemaError(f"{column.name}: more than {MOST_VALUES} values. Use a larger `step`")
+        every = tuple(range(column.low, column.high + 2))
+        return replace(column, nullable=False, missing=(), bins=every)
+    return replace(column, nullable=False, missing=())
+
+
+class _Layout:
+    """The schema's cells as kinds × values."""
+
+    def __init__(self, schema: Schema, number: str | None) -> None:
+        self.schema, self.number = schema, number
+        self.labels = tuple(name for name in schema if name != number)
+        self.clique = (*self.labels, *([number] if number else []))
+        self.kinds = tuple(product(*(_labels(schema[name]) for name in self.labels)))
+        column = schema[number] if number else None
+        self.step = column.step if isinstance(column, Integer) else 1
+        self.values = _values(column) if isinstance(column, Integer) else (0,)
+        if len(self.kinds) > MOST_KINDS:
+            raise SchemaError(f"{len(self.kinds)} kinds of people: too many for a small table, {MOST_KINDS} at most")
+        zeros = schema.zeros(self.clique)
+        self.possible = np.ones(self.shape, bool) if zeros is None else ~self.reshape(zeros)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.kinds), len(self.values)
+
+    def reshape(self, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        assert prod(cells.shape) == prod(self.shape), "a number has one cell for each value"
+        return np.ascontiguousarray(cells).reshape(self.shape)
+
+    def statement(self, node: Node, at: int, source: Source, hidden: int) -> Statement:
+        section = Section(node, source, f"statistics, item {at}: ", "a statistic")
+        section.check_keys(KEYS)
+        cells = np.ones(self.shape, bool)
+        where = section.text("where")
+        if where is not None:
+            try:
+                predicate = parse_predicate(where)
+                unknown = sorted(predicate.columns - set(self.clique))
+                if unknown:
+                    raise SchemaError(f'there is no column "{unknown[0]}"')
+                cells = self.reshape(surely(predicate, self.schema.codecs, self.clique))
+            except SchemaError as error:
+                raise section.error("where", f"where: {error}") from None
+        within = section.number("within") or Fraction(0)
+        count = (0, MOST_PEOPLE)
+        if section.text("count") == "hidden":
+            count = (0, hidden)
+        elif (written := section.whole("count")) is not None:
+            count = (max(0, written - int(within)), written + int(within))
+        numbers = {
+            key: self.around(section, key, within, rounded=key != "sum")
+            for key in ("sum", "mean", "median")
+            if section.get(key) is not None
+        }
+        return Statement(
+            name=section.text("id") or f"item {at}",
+            cells=cells & self.possible,
+            count=count,
+            total=numbers.get("sum"),
+            mean=numbers.get("mean"),
+            median=numbers.get("median"),
+        )
+
+    def around(self, section: Section, key: str, within: Fraction, *, rounded: bool) -> Range:
+        """A published number as the range it stands for."""
+        if self.number is None:
+            raise section.error(key, f"{key}: no column is a number. Add one of type integer")
+        value, text = section.number(key), section.text(key)
+        assert value is not None
+        assert text is not None
+        decimals = len(text.partition(".")[2].strip())
+        slack = within + (Fraction(1, 2 * 10**decimals) if rounded else 0)
+        return value - slack, value + slack
+
+
+def _labels(column: Column) -> Sequence[str]:
+    if isinstance(column, Boolean):
+        return ("no", "yes")
+    assert isinstance(column, Categorical)
+    assert column.values is not None
+    return (*column.values, *([column.other] if column.other is not None else []))
+
+
+def _values(column: Integer) -> tuple[int, ...]:
+    assert column.low is not None
+    assert column.high is not None
+    return tuple(i * column.step for i in range(column.low, column.high + 1))
+
+
+def kinds_within(cells: NDArray[np.bool_], possible: NDArray[np.bool_]) -> Iterator[tuple[bool, bool]]:
+    """For each kind: whether all its possible people are in a group, and whether any is."""
+    for inside, can in zip(cells, possible, strict=True):
+        yield bool((inside | ~can).all()), bool((inside & can).any())

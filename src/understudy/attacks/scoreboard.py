@@ -1,0 +1,146 @@
+"""The scoreboard: a few films somebody liked, roughly when, name their record among thousands.
+
+Narayanan, Shmatikov, "Robust de-anonymization of large sparse datasets", 2008. Each known rating adds to a record's score the more the
+rarer its film: (e^(-|Δrating|/1.5) + e^(-|Δdays|/30)) / ln(number of records that have the film). The best record is
+taken for a match where it stands out: (best - second) > 1.5 standard deviations of all scores.
+
+The ratings are made up from a seed: a few films are seen by most, some films are liked better than others, and people rate soon after a
+film comes out. So one rating tells little, as in real catalogues.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.attacks.finding import Curve, Curves, Finding
+
+STANDS_OUT = 1.5
+"""Standard deviations by which the best score must exceed the second."""
+
+DAYS, AFTER = 2_000, 60
+"""Days in which films come out, and how long after it people rate, on average."""
+
+NONE = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What is known of somebody: how well dates, whether at all, and how many ratings are plainly wrong."""
+
+    label: str
+    days: int | None
+    wrong: int = 0
+
+
+CASES = (
+    Known(label="dates ± 3 days", days=3),
+    Known(label="± 14 days, 2 wrong", days=14, wrong=2),
+    Known(label="no dates", days=None),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ratings:
+    """Stars (or NONE) and days, records × films."""
+
+    stars: NDArray[np.int8]
+    days: NDArray[np.int16]
+
+    @classmethod
+    def made(cls, records: int, films: int, rng: np.random.Generator) -> Ratings:
+        """Made-up ratings, about thirty to a record."""
+        popularity = 1 / (np.arange(films) + 10.0)
+        seen = rng.random((records, films)) < np.minimum(0.9, 30 * popularity / popularity.sum())
+        liked = rng.normal(3.4, 0.6, films) + rng.normal(0, 0.8, seen.shape)
+        stars = np.where(seen, np.clip(np.rint(liked), 1, 5), NONE).astype(np.int8)
+        out = rng.integers(0, DAYS, films) + np.rint(rng.exponential(AFTER, seen.shape))
+        # A film's ratings side by side: they are looked up film by film.
+        return cls(stars=np.asfortranarray(stars), days=np.asfortranarray(out.astype(np.int16)))
+
+
+def scoreboard(
+    *,
+    records: int = 5_000,
+    films: int = 300,
+    targets: int = 200,
+    known: tuple[int, ...] = (2, 3, 4, 6, 8),
+    seed: int = 0,
+) -> Finding:
+    """The share of targets named rightly, by how much is known of them.
+
+    >>> scoreboard(records=200, films=100, targets=10, known=(8,)).facts["wrongly_named"] <= 1
+    True
+    """
+    rng = np.random.default_rng(seed)
+    ratings = Ratings.made(records, films, rng)
+    curves, facts, wrongly = [], {}, 0.0
+    for case in CASES:
+        shares = []
+        for many in known:
+            right, wrong = _named(ratings, case, many, targets, rng)
+            shares.append(right)
+            wrongly = max(wrongly, wrong)
+        curves.append(Curve(case.label, tuple((float(k), share) for k, share in zip(known, shares, strict=True))))
+        facts[case.label] = dict(zip(map(str, known), shares, strict=True))
+    best = curves[0].points
+    return Finding(
+        name="scoreboard",
+        title=f"{records:,} records without names, {films} films",
+        text=(
+            f"Knowing {known[0]} ratings and their dates to 3 days names {best[0][1]:.0%} of people, {known[-1]} of them"
+            f" {best[-1][1]:.0%}.",
+            f"Knowing {known[-1]} ratings, 2 of them wrong and dates to 14 days, names {curves[1].points[-1][1]:.0%};"
+            f" without any dates, {curves[2].points[-1][1]:.0%}.",
+            f"Of all targets at most {wrongly:.1%} were named wrongly in any of these cases; where nobody stands out, nobody is named.",
+        ),
+        figure=Curves(
+            title="People whose record is found", x="ratings known", y="share named", curves=tuple(curves), top=1.0
+        ),
+        facts={"records": records, "films": films, "targets": targets, "named": facts, "wrongly_named": wrongly},
+    )
+
+
+def _named(ratings: Ratings, case: Known, many: int, targets: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Shares of targets named rightly and wrongly."""
+    able = np.flatnonzero((ratings.stars != NONE).sum(axis=1) >= many)
+    chosen = rng.choice(able, min(targets, len(able)), replace=False)
+    support = (ratings.stars != NONE).sum(axis=0)
+    right = wrong = 0
+    for target in chosen:
+        films = rng.choice(np.flatnonzero(ratings.stars[target] != NONE), many, replace=False)
+        stars = ratings.stars[target, films].astype(np.float64)
+        days = ratings.days[target, films].astype(np.float64)
+        lost = rng.permutation(many)[: min(case.wrong, many - 1)]
+        stars[lost], days[lost] = rng.integers(1, 6, len(lost)), rng.integers(0, DAYS, len(lost))
+        if case.days is not None:
+            days = days + rng.integers(-case.days, case.days + 1, many)
+        scores = score(ratings, films, stars, None if case.days is None else days, support)
+        second, best = np.partition(scores, -2)[-2:]
+        spread = scores.std()
+        if spread > 0 and (best - second) / spread > STANDS_OUT:
+            if int(np.argmax(scores)) == target:
+                right += 1
+            else:
+                wrong += 1
+    return right / len(chosen), wrong / len(chosen)
+
+
+def score(
+    ratings: Ratings,
+    films: NDArray[np.int64],
+    stars: NDArray[np.float64],
+    days: NDArray[np.float64] | None,
+    support: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """The score of every record against what is known."""
+    scores = np.zeros(len(ratings.stars))
+    for place, film in enumerate(films):
+        who = np.flatnonzero(ratings.stars[:, film] != NONE)  # few have seen any one film
+        alike = np.exp(-np.abs(ratings.stars[who, film] - stars[place]) / 1.5)
+        if days is not None:
+            alike += np.exp(-np.abs(ratings.days[who, film] - days[place]) / 30)
+        scores[who] += alike / np.log(max(support[film], 2))
+    return scores

@@ -1,0 +1,252 @@
+"""A hearing: the real curator on two neighbouring tables, every question of one run answered many times on each. For audits alone.
+
+A claim is about one answer; to see how answers are distributed, an auditor needs many of the same question at the price of one. So the till
+here takes the price once and lets the mechanism draw as often as the auditor likes, on either table; everything before and behind
+it is the curator's own code. What the auditor keeps of an answer is its score, the log-likelihood ratio of the two tables by the
+stated law, and of additive noise its spread. Nothing of this is private: both tables are made up, or the custodian's own to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.accounting.cost import Cost
+from understudy.accounting.expected_error import deviation
+from understudy.accounting.filter import Filter
+from understudy.accounting.law import Law
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator.context import Room, Rows
+from understudy.curator.mechanisms.scores import GRID, SCORES
+from understudy.curator.payment import Answer, Till
+from understudy.curator.simulation.canaries import Encoded
+from understudy.noise import draw
+from understudy.risk.audit import Floats, Spread, likelihood_ratio, log_odds
+from understudy.schema import Schema
+from understudy.synthesizers import Progress, silent
+
+AT_ONCE = 4_096
+"""Answers scored together."""
+
+POOL = 100_000
+"""Noise drawn at a time, at the most, and handed out in order."""
+
+CERTAIN = 60.0
+"""The score of a cell that shows on one table and cannot on the other."""
+
+SAFELY = 10
+"""Standard deviations above a threshold from which on a cell always shows."""
+
+Exact = TypeVar("Exact")
+
+
+class _Pair:
+    """Two tables that take turns to answer."""
+
+    def __init__(self, here: Encoded, there: Encoded) -> None:
+        self._both, self.at = (here, there), 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._both[self.at], name)
+
+
+class _Tap:
+    """The real noise, drawn many at a time; or none, to see what it is added to."""
+
+    def __init__(self) -> None:
+        self.open = True
+        self.ahead = 1
+        """Answers to this question that are still to come: wide noise is drawn one by one, and slowly."""
+        self._pools: dict[tuple[Law, Fraction], tuple[NDArray[np.int64], int]] = {}
+
+    def __call__(self, law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        wanted = prod(shape)
+        if not self.open:
+            return np.zeros(shape, np.int64)
+        if wanted * 10 > POOL:
+            return draw(law, scale, shape)
+        pool, at = self._pools.get((law, scale), (np.zeros(0, np.int64), 0))
+        if at + wanted > len(pool):
+            pool, at = draw(law, scale, (min(POOL, wanted * self.ahead),)), 0
+        self._pools[law, scale] = pool, at + wanted
+        return pool[at : at + wanted].reshape(shape)
+
+
+class Practice:
+    """A run that remembers nothing: no ledger is touched."""
+
+    def answer(self, step: int, digest: str) -> bytes | None:  # noqa: ARG002
+        """Never an old one."""
+        return None
+
+    def charge(self, step: int, cost: Cost, digest: str) -> None:
+        """Nobody's account."""
+
+    def store(self, step: int, digest: str, payload: bytes) -> None:
+        """Nothing is kept."""
+
+
+@dataclass
+class Hearing:
+    """What a run of questions gave: the summed scores of its answers on either table, and the spread of its noise."""
+
+    schema: Schema
+    neighbours: Neighbours
+    times: int
+    progress: Progress = silent
+    here: Floats = field(init=False)
+    there: Floats = field(init=False)
+    spreads: list[Spread] = field(default_factory=list)
+    questions: int = 0
+    unheard: list[str] = field(default_factory=list)
+    """Questions that no score is known for: what they give away is not judged."""
+
+    def __post_init__(self) -> None:
+        self.here, self.there = np.zeros(self.times), np.zeros(self.times)
+
+    def room(self, here: Encoded, there: Encoded, filter: Filter, *, epsilon: Fraction) -> Room:
+        """A room in which every question is heard on both tables; what is answered comes from `here`."""
+        pair, tap = _Pair(here, there), _Tap()
+        return Room(
+            table=cast(Rows, pair),
+            till=_HearingTill(self, pair, tap, filter),
+            neighbours=self.neighbours,
+            currency=filter.currency,
+            epsilon=epsilon,
+            max_rows=self.schema.unit.max_rows,
+            draw=tap,
+        )
+
+
+class _HearingTill(Till):
+    def __init__(self, hearing: Hearing, pair: _Pair, tap: _Tap, filter: Filter) -> None:
+        super().__init__(Practice(), filter)
+        self._hearing, self._pair, self._tap = hearing, pair, tap
+
+    def pay(
+        self, request: Mapping[str, object], cost: Cost, count: Callable[[], Exact], draw: Callable[[Exact], Answer]
+    ) -> Answer:
+        """Charge once, then hear the question on both tables."""
+        before, times = self._spent, self._hearing.times
+        self._tap.ahead = 2 * times + 1
+        self._pair.at = 1
+        other = count()
+        self._pair.at = 0
+        own: list[Exact] = []
+
+        def heard(exact: Exact) -> Answer:
+            own.append(exact)
+            return draw(exact)
+
+        answer = super().pay(request, cost, count, heard)
+        score = self._scorer(request, own[0], other, draw)
+        worlds = ((self._hearing.here, own[0]), (self._hearing.there, other))
+        for world, (scores, exact) in enumerate(worlds):
+            for start in range(0, times, AT_ONCE):
+                size = min(AT_ONCE, times - start)
+                self._tap.ahead = (2 - world) * times - start
+                scores[start : start + size] += score([draw(exact) for _ in range(size)], world == 1)
+                part = (world + start / times) / 2
+                self._hearing.progress("hearing", before + part * (self._spent - before))
+        self._hearing.questions += 1
+        return answer
+
+    @property
+    def _spent(self) -> float:
+        """The part of the run's budget that is spent."""
+        return float(1 - self.left / self._filter.total) if self._filter.total else 1.0
+
+    def _scorer(
+        self, request: Mapping[str, object], here: Exact, there: Exact, draw: Callable[[Exact], Answer]
+    ) -> Callable[[list[Answer], bool], Floats]:
+        if request["mechanism"] == "choice":
+            odds = self._choice(request, cast(Any, here), cast(Any, there))
+            return lambda answers, _: odds[[int(a["index"]) for a in answers]]
+        if "law" not in request:
+            self._hearing.unheard.append(str(request["mechanism"]))
+            return lambda answers, _: np.zeros(len(answers))
+        self._tap.open = False
+        centres = draw(here), draw(there)
+        self._tap.open = True
+        if request["mechanism"] == "cells":
+            return self._cells(request, centres)
+        return self._additive(request, centres)
+
+    def _additive(
+        self, request: Mapping[str, object], centres: tuple[Answer, Answer]
+    ) -> Callable[[list[Answer], bool], Floats]:
+        law = cast(Law, request["law"])
+        parts = []
+        for name in centres[0]:
+            scale = cast(Fraction, request["cliques"][int(name)][2] if "cliques" in request else request["scale"])  # type: ignore[index]
+            if not scale:
+                continue  # exact, because all neighbours agree on it
+            a, b = (np.asarray(c[name]).astype(np.int64) for c in centres)
+            spread = Spread(law=law, moved=b - a)
+            self._hearing.spreads.append(spread)
+            parts.append((name, scale, a, b, spread))
+
+        def score(answers: list[Answer], other: bool) -> Floats:
+            total = np.zeros(len(answers))
+            for name, scale, a, b, spread in parts:
+                values = np.stack([np.asarray(answer[name]).astype(np.int64) for answer in answers])
+                spread.add(values - (b if other else a))
+                total += likelihood_ratio(values, a, b, law, scale)
+            return total
+
+        return score
+
+    def _cells(
+        self, request: Mapping[str, object], centres: tuple[Answer, Answer]
+    ) -> Callable[[list[Answer], bool], Floats]:
+        """Scores of cells that passed a threshold; the spread of those that always do, because no threshold cuts theirs off."""
+        law, scale = cast(Law, request["law"]), cast(Fraction, request["scale"])
+        far = cast(int, request["threshold"]) + SAFELY * deviation(law, scale)
+        known = [
+            {tuple(code): int(n) for code, n in zip(c["codes"].tolist(), c["counts"].tolist(), strict=True)}
+            for c in centres
+        ]
+        always = [code for code in known[0] if code in known[1] and min(known[0][code], known[1][code]) > far]
+        here, there = (np.array([cells[code] for code in always], np.int64) for cells in known)
+        spread = Spread(law=law, moved=there - here)
+        if always:
+            self._hearing.spreads.append(spread)
+
+        def score(answers: list[Answer], other: bool) -> Floats:
+            total = np.zeros(len(answers))
+            values = np.zeros((len(answers), len(always)), np.int64)
+            for i, answer in enumerate(answers):
+                shown = {tuple(c): int(n) for c, n in zip(answer["codes"].tolist(), answer["counts"], strict=True)}
+                total[i] = sum(CERTAIN * ((code in known[1]) - (code in known[0])) for code in shown)
+                values[i] = [shown.get(code, 0) for code in always]
+            if always:
+                spread.add(values - (there if other else here))
+                total += likelihood_ratio(values, here, there, law, scale)
+            return total
+
+        return score
+
+    def _choice(self, request: Mapping[str, object], here: NDArray[np.int64], there: NDArray[np.int64]) -> Floats:
+        """Log-odds of each candidate between the two tables, by the stated ε and sensitivity."""
+        hearing, candidates = self._hearing, cast(list[Any], request["candidates"])
+        rows = hearing.schema.unit.max_rows
+        if request.get("score") in SCORES:
+            rule, public = SCORES[str(request["score"])], self._pair.rows()
+            public_rows = public if hearing.neighbours is Neighbours.REPLACE else None
+            moved = max(
+                int(factor)
+                * rule.sensitivity(
+                    hearing.neighbours, rows, rows=public_rows, shape=hearing.schema.sizes(tuple(clique))
+                )
+                for clique, _, factor, _ in candidates
+            )
+        else:
+            moved = rows * GRID
+        rate = float(cast(Fraction, request["epsilon"])) / (2 * moved)
+        return log_odds(rate * here.astype(np.float64), rate * there.astype(np.float64))

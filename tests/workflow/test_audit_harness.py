@@ -1,0 +1,82 @@
+"""A hearing scores what is asked: its scores are the likelihood ratios of the two tables, whatever the question."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from understudy.accounting.budget import Budget
+from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.filter import Filter
+from understudy.accounting.neighbours import Neighbours
+from understudy.curator import Custody, Window
+from understudy.workflow.audit import WORLD, worst_pair
+from understudy.workflow.audit_harness import Hearing
+
+TIMES = 4_000
+ESTIMATES = {("colour",): np.array([400.0, 0.0, 500.0]), ("smoker",): np.array([500.0, 480.0])}
+
+
+def heard(ask, *, relation=Neighbours.ADD_REMOVE, currency=Currency.PURE, epsilon=2) -> tuple[Hearing, Window]:
+    budget = Budget.of(epsilon, "1e-6")
+    half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
+    filter = Filter.of(budget, currency=currency, threshold_delta=half)
+    hearing = Hearing(schema=WORLD, neighbours=relation, times=TIMES)
+    window = Window(Custody(hearing.room(*worst_pair(relation), replace(filter), epsilon=budget.epsilon), WORLD))
+    ask(window)
+    return hearing, window
+
+
+QUESTIONS = {
+    "marginals": lambda w: w.measure([("colour",), ("smoker", "colour")], share=1),
+    "errors": lambda w: w.errors(ESTIMATES, share=1),
+    "choice": lambda w: w.choose(ESTIMATES, share=1),
+    "cell": lambda w: w.choose_cell(ESTIMATES, share=1),
+    "cells": lambda w: w.sparse(("colour", "smoker"), share=1),
+}
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_scores_are_likelihood_ratios(name, relation):
+    """E exp(score) is 1 on the first table, and E exp(-score) on the second: only a likelihood ratio has both.
+
+    Twenty comparisons of six standard deviations each: false alarm 1e-6, with room for their skewness.
+    """
+    hearing, _ = heard(QUESTIONS[name], relation=relation)
+    assert hearing.questions == 1
+    assert hearing.unheard == []
+    for ratio in (np.exp(hearing.here), np.exp(-hearing.there)):
+        error = ratio.std() / np.sqrt(TIMES)
+        assert abs(ratio.mean() - 1) <= 6 * error + 1e-9
+    # Bounded by what was paid: ε = 2.
+    assert max(np.abs(hearing.here).max(), np.abs(hearing.there).max()) <= 2 * (1 + 1e-9)
+
+
+def test_scores_of_several_questions_add_up():
+    """Two independent halves of a Gaussian run have together the μ of the whole: scores with variance μ². False alarm 1e-6."""
+    one, _ = heard(lambda w: w.measure([("colour",)], share=1), currency=Currency.GDP)
+    two, _ = heard(lambda w: [w.measure([("colour",)], share=Fraction(1, 2)) for _ in range(2)], currency=Currency.GDP)
+    assert two.questions == 2
+    assert abs(one.here.var() / two.here.var() - 1) < 5 * np.sqrt(4 / TIMES)
+    assert stats.ks_2samp(one.here, one.there).pvalue < 1e-6
+
+
+def test_one_price_is_paid():
+    _, window = heard(lambda w: w.measure([("colour",)], share=Fraction(1, 4)))
+    assert window.left == Fraction(3, 4)
+
+
+def test_a_question_without_a_known_law_is_said_to_be_unjudged():
+    hearing = Hearing(schema=WORLD, neighbours=Neighbours.ADD_REMOVE, times=10)
+    room = hearing.room(*worst_pair(Neighbours.ADD_REMOVE), Filter(Currency.PURE, Fraction(1)), epsilon=Fraction(1))
+    answer = room.till.pay(
+        {"mechanism": "new"}, Cost(Currency.PURE, Fraction(1)), lambda: 1, lambda exact: {"x": np.array(exact)}
+    )
+    assert int(answer["x"]) == 1
+    assert hearing.unheard == ["new"]
+    assert not hearing.here.any()
