@@ -4,7 +4,7 @@
 
 Each line is a synthesizer, and the workload it was told, if any. Synthesizers see two thirds of the rows. `pairs` is the mean total
 variation distance over all pairs of columns, `with label` that over the pairs that hold the last column, both from the rows that were seen;
-`ranges` the mean error of 1,000 random boxes over three columns, as a share of the rows (understudy.utility.range_queries); `area` that
+`ranges` the mean error of 1,000 random boxes over three columns, as a share of the rows (understudy.evaluation.utility.range_queries); `area` that
 under the curve of gradient boosting with scikit-learn's default settings, trained on synthetic rows to tell the last column (its upper
 half, where it has more than two codes) and tested on the real third that nobody saw; the first line has it for the real two thirds.
 
@@ -27,9 +27,9 @@ import pyarrow as pa
 from adaptive import shares
 
 from tables import Coded, load
+from understudy.evaluation.utility.ranges import range_queries
 from understudy.schema import Integer, Schema
 from understudy.tables import Table, open_table
-from understudy.utility.ranges import range_queries
 from understudy.workflow.synthesize import synthesize
 
 WHO = ("adaptive", "privsyn", "mst", "aim", "adaptive label", "adaptive label triples*0.3", "adaptive ranges")

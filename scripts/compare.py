@@ -92,8 +92,8 @@ def _one(survey: Path, schema: object, truth: dict, name: str, epsilon: str, fol
     import numpy as np
 
     from understudy.errors import Refused
+    from understudy.evaluation.utility.marginals import distance
     from understudy.models import default_rows
-    from understudy.utility.marginals import distance
     from understudy.workflow.synthesize import synthesize
 
     began = time.process_time()

@@ -80,7 +80,7 @@ GOOD = [
     ("cli/x.py", "quiet_on_import", "print('hello')"),
     ("models/x.py", "one_noun_each", '"""One thing."""'),
     ("curator/x.py", "exact_rows_stay_home", "room.table.votes(columns)"),
-    ("utility/x.py", "exact_rows_stay_home", "table.sparse_counts(clique)"),
+    ("evaluation/utility/x.py", "exact_rows_stay_home", "table.sparse_counts(clique)"),
     ("cli/x.py", "one_printer", "import sys\nsys.stderr.write('interrupted')"),
     ("cli/x.py", "one_printer", "console.print_line(text)"),
     ("cli/printer.py", "one_printer", "import click\nclick.echo(text)"),

@@ -22,8 +22,8 @@ from understudy.cli.stop import Stopped, interrupted
 from understudy.text import aligned, amount, percent
 
 if TYPE_CHECKING:
+    from understudy.evaluation.utility import Comparison
     from understudy.schema import Schema
-    from understudy.utility import Comparison
 
 QUESTIONNAIRE: dict[str, tuple[str, ...]] = {
     "rate_marriage": ("1", "2", "3", "4", "5"),

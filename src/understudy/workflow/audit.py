@@ -23,8 +23,8 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Rows, Till, Window
 from understudy.curator.simulation.canaries import Encoded, Joined
 from understudy.errors import Refused
-from understudy.risk.audit import ALPHA, Verdict, loss_seen, spelled_down, spread_loss
-from understudy.risk.audit_canaries import Guesses, guessed, scores
+from understudy.evaluation.risk.audit import ALPHA, Verdict, loss_seen, spelled_down, spread_loss
+from understudy.evaluation.risk.audit_canaries import Guesses, guessed, scores
 from understudy.schema import Boolean, Categorical, Schema
 from understudy.synthesizers import Progress, Synthesizer, Workload, make, silent
 from understudy.tables import Table

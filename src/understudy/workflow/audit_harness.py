@@ -26,8 +26,8 @@ from understudy.curator.context import Room, Rows
 from understudy.curator.mechanisms.scores import GRID, SCORES
 from understudy.curator.payment import Answer, Till
 from understudy.curator.simulation.canaries import Encoded
+from understudy.evaluation.risk.audit import Floats, Spread, likelihood_ratio, log_odds
 from understudy.noise import draw
-from understudy.risk.audit import Floats, Spread, likelihood_ratio, log_odds
 from understudy.schema import Schema
 from understudy.synthesizers import Progress, silent
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
+from understudy.evaluation.utility import INTERNAL, Comparison
+from understudy.evaluation.utility import compare as compare_tables
 from understudy.schema import Categorical, Column, Lattice, Schema, load_schema
 from understudy.tables import Source, Table
 from understudy.tables.drafting.draft import draft
-from understudy.utility import INTERNAL, Comparison
-from understudy.utility import compare as compare_tables
 from understudy.workflow.open import open_source
 
 ELSEWHERE = "(not in the real table)"

@@ -11,15 +11,15 @@ import numpy as np
 
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
+from understudy.evaluation.risk import assess as assess_risk
+from understudy.evaluation.risk.assessment import roles
+from understudy.evaluation.utility import assess as assess_utility
 from understudy.findings import INTERNAL, Assessment, Fact, Finding, Progress, Unavailable, silent
 from understudy.releases import Release
 from understudy.releases.file.archive import load
 from understudy.releases.guarantee import Promise
-from understudy.risk import assess as assess_risk
-from understudy.risk.assessment import roles
 from understudy.schema import Broken, Lattice, Schema
 from understudy.tables import Source, Table
-from understudy.utility import assess as assess_utility
 from understudy.workflow.compare import common, note
 from understudy.workflow.open import open_source
 from understudy.workflow.shadows import attack

@@ -17,10 +17,10 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Rows, Till
 from understudy.curator.simulation.canaries import Encoded
 from understudy.errors import Refused
+from understudy.evaluation.risk.membership import Codes, by_shadows, everybody, rarest
 from understudy.findings import Finding, Progress, Unavailable, silent
 from understudy.releases import Release
 from understudy.releases.guarantee import Promise
-from understudy.risk.membership import Codes, by_shadows, everybody, rarest
 from understudy.synthesizers import Synthesizer, make
 from understudy.synthesizers import silent as unheard
 from understudy.synthesizers.workload import Wish, check_wishes, wishes

@@ -1,0 +1,68 @@
+"""Risk groups: whom an intruder would find first. Every real record is at low, medium or high risk, by how many others look like it.
+
+Low: at least k others have the same labels and numbers within the radius. Medium: at least k have the same labels, but not so near.
+High: not even that. This is about the real table and its quasi-identifiers, whatever the release; the match risk of each group says what a
+release makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from understudy.evaluation.risk.matching import Group, Quasi, groups, radii
+from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.schema import Lattice
+from understudy.tables import Records
+
+LEAST = 5
+"""Others that have to look like somebody before their risk is not high."""
+
+
+def risk_groups(
+    targets: Records,
+    quasi: Sequence[str],
+    *,
+    population: Records | None = None,
+    radius: Mapping[str, float] | None = None,
+    least: int = LEAST,
+) -> Finding:
+    """The share of records at high risk, with how many are in each group.
+
+    >>> import numpy as np
+    >>> from understudy.schema import Boolean, Schema
+    >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
+    >>> people = Records(schema, {"smoker": np.array([0] * 9 + [1], np.uint8)}, {})
+    >>> [(part.name, part.facts["records"]) for part in risk_groups(people, ["smoker"]).parts]
+    [('high risk', 1), ('medium risk', 0), ('low risk', 9)]
+    """
+    if not quasi:
+        raise Unavailable("no column is a quasi-identifier; give one the role “quasi_identifier”")
+    if not targets.rows:
+        raise Unavailable("the real table has no rows")
+    width = radii(targets.schema, quasi, radius)
+    everybody = None if population is None else Quasi.of(population, quasi)
+    found = groups(Quasi.of(targets, quasi), width, least=least, population=everybody)
+    shares = {group: float((found == group).mean()) for group in Group}
+    numbers = [name for name in quasi if isinstance(targets.schema[name], Lattice)]
+    return Finding(
+        name="risk_groups",
+        title="Real records at high risk",
+        family="identity",
+        value=shares[Group.HIGH],
+        better=Better.LOWER,
+        best=0.0,
+        worst=1.0,
+        note=f"Fewer than {least} others have the same labels. Medium: {least} have, but not numbers as near. Low: {least} match in both."
+        " It says whom to think of, not what the release tells.",
+        parts=tuple(
+            Part(name=f"{group.name.lower()} risk", value=shares[group], facts={"records": int((found == group).sum())})
+            for group in reversed(Group)
+        ),
+        facts={
+            "records": targets.rows,
+            "of": targets.rows if population is None else population.rows,
+            "least": least,
+            "quasi_identifiers": list(quasi),
+            "radius": dict(zip(numbers, width.tolist(), strict=True)),
+        },
+    )

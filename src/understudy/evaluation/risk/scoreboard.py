@@ -1,0 +1,116 @@
+"""The scoreboard: a row that fits roughly, on rare values above all, and stands out from the rest.
+
+Narayanan, Shmatikov, "Robust de-anonymization of large sparse datasets", 2008. Of somebody a few values are known, some of them wrong.
+A row's score is the sum, over the known values, of its likeness divided by the logarithm of how many rows have that value; a label is
+alike or not, a number by exp(−distance / a tenth of its range). The best row is named only where it beats the second by 1.5 standard
+deviations of all scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.evaluation.risk.rates import Rate, Risk
+from understudy.findings import Finding, Part, Unavailable
+from understudy.schema import Lattice
+from understudy.tables import Records
+
+STANDS_OUT = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """Rows that may be named, and how often each value occurs among them."""
+
+    rows: Records
+
+    def scores(self, target: Records, known: Sequence[str]) -> NDArray[np.float64]:
+        """The score of every row against the known values of one target."""
+        found = np.zeros(self.rows.rows)
+        for name in known:
+            code = int(target.codes[name][0])
+            support = int(np.sum(self.rows.codes[name] == code))
+            weight = 1 / np.log(max(2, support))
+            found += weight * self._alike(target, name, code)
+        return found
+
+    def _alike(self, target: Records, name: str, code: int) -> NDArray[np.float64]:
+        if not isinstance(self.rows.schema[name], Lattice):
+            return np.asarray(self.rows.codes[name] == code, np.float64)
+        here, there = target.numbers(name)[0], self.rows.numbers(name)
+        if np.isnan(here):
+            return np.asarray(np.isnan(there), np.float64)
+        scale = max(self.rows.width(name) / 10, 1e-12)
+        alike = np.exp(-np.abs(np.nan_to_num(there) - here) / scale)
+        return np.asarray(np.where(np.isnan(there), 0.0, alike))
+
+
+def named(scores: NDArray[np.float64], stands_out: float = STANDS_OUT) -> int | None:
+    """The row that stands out; None where none does.
+
+    >>> named(np.array([0.0, 0.0, 0.0, 5.0])), named(np.array([1.0, 1.0, 0.0]))
+    (3, None)
+    """
+    if len(scores) < 2 or scores.std() == 0:
+        return None
+    second, best = np.partition(scores, -2)[-2:]
+    return int(scores.argmax()) if (best - second) / scores.std() > stands_out else None
+
+
+def scoreboard(
+    members: Records,
+    control: Records | None,
+    synthetic: Records,
+    columns: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    targets: int = 200,
+    known: int = 8,
+    wrong: float = 0.1,
+) -> Finding:
+    """Share of targets for whom a row stands out that is theirs in every column, members less control."""
+    if control is None or not control.rows:
+        raise Unavailable("it needs a holdout: rows of the same kind that the release was not made from")
+    if not members.rows or synthetic.rows < 2:
+        raise Unavailable("one of the tables has too few rows")
+    known = min(known, len(columns))
+    board = Board(synthetic)
+    rates, shown = [], []
+    for people in (members.sample(targets, rng), control.sample(targets, rng)):
+        right = outstanding = 0
+        for i in range(people.rows):
+            target = people.take(slice(i, i + 1))
+            names = [columns[j] for j in rng.choice(len(columns), known, replace=False)]
+            row = named(board.scores(_blurred(target, people, names, wrong, rng), names))
+            outstanding += row is not None
+            right += row is not None and all(int(synthetic.codes[n][row]) == int(target.codes[n][0]) for n in columns)
+        rates.append(Rate(right, people.rows))
+        shown.append(outstanding / people.rows)
+    risk = Risk(*rates)
+    return risk.finding(
+        "scoreboard",
+        f"Scoreboard: {known} values known, {wrong:.0%} of them wrong",
+        family="identity",
+        note="(members − control)/(1 − control): a synthetic row stands out and is theirs in every column.",
+        parts=(
+            Part(name="members for whom a row stands out", value=shown[0]),
+            Part(name="control for whom a row stands out", value=shown[1]),
+        ),
+        facts=risk.facts(),
+    )
+
+
+def _blurred(target: Records, people: Records, names: Sequence[str], wrong: float, rng: np.random.Generator) -> Records:
+    """The target with some known values taken from somebody else."""
+    codes, places = dict(target.codes), dict(target.places)
+    for name in names:
+        if rng.random() < wrong:
+            other = rng.integers(people.rows)
+            codes[name] = people.codes[name][other : other + 1]
+            if name in places:
+                places[name] = people.places[name][other : other + 1]
+    return Records(target.schema, codes, places)

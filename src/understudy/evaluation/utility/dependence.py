@@ -1,0 +1,151 @@
+"""How columns go together: correlations and mutual information of every pair, in the original and in the stand-in.
+
+Both come from counts of codes. A correlation is Pearson's, of bin midpoints or of the ranks of ordered labels, over the rows in which
+both are known; labels without an order have none. Mutual information, in nats, is of all codes, missing ones included.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.evaluation.utility.marginals import Counted, occurring
+from understudy.findings import Better, Finding, Part, Unavailable, mean_of
+from understudy.measurements import Clique
+from understudy.schema import Boolean, Categorical, Codec, Edges, Lattice, Schema
+
+Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def scores_of(codec: Codec) -> NDArray[np.float64] | None:
+    """A number for each code of a column that has an order, NaN for those that are no value; None where it has none.
+
+    >>> from understudy.schema import Integer, codec_of
+    >>> scores_of(codec_of(Integer(name="age", min=0, max=8, bins=(0, 3, 6, 9)))).tolist()
+    [1.0, 4.0, 7.0, nan]
+    """
+    column, scores = codec.column, np.full(codec.size, np.nan)
+    if isinstance(codec.bins, Edges):
+        assert isinstance(column, Lattice)
+        edges = np.array(codec.bins.edges, np.float64)
+        scores[: len(codec.bins)] = (edges[:-1] + edges[1:] - 1) / 2
+    elif isinstance(column, Boolean) or (isinstance(column, Categorical) and column.ordered):
+        scores[: len(codec.bins)] = np.arange(len(codec.bins))
+    else:
+        return None
+    return scores
+
+
+def correlation(cells: Cells, first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
+    """Pearson's correlation from the cells that occur; None where a column does not vary.
+
+    >>> table = np.array([[0, 0], [1, 1]]), np.array([3, 5])
+    >>> round(correlation(table, np.array([0.0, 1.0]), np.array([0.0, 1.0])), 12)
+    1.0
+    """
+    codes, counts = cells
+    x, y = first[codes[:, 0]], second[codes[:, 1]]
+    known = ~(np.isnan(x) | np.isnan(y))
+    x, y, weights = x[known], y[known], counts[known].astype(np.float64)
+    if not weights.sum():
+        return None
+    weights /= weights.sum()
+    x, y = x - weights @ x, y - weights @ y
+    spread = (weights @ x**2) * (weights @ y**2)
+    # Below what rounding leaves of a constant there is no spread.
+    scale = (weights @ np.abs(first[codes[known, 0]])) ** 2 * (weights @ np.abs(second[codes[known, 1]])) ** 2
+    if spread <= 1e-24 * max(scale, 1e-300):
+        return None
+    return float(np.clip((weights @ (x * y)) / np.sqrt(spread), -1, 1))
+
+
+def information(cells: Cells, sizes: tuple[int, ...]) -> float | None:
+    """Mutual information in nats from the cells that occur; None for an empty table.
+
+    >>> round(information((np.array([[0, 0], [1, 1]]), np.array([4, 4])), (2, 2)), 4)
+    0.6931
+    """
+    codes, counts = cells
+    total = counts.sum()
+    if not total:
+        return None
+    rows = np.bincount(codes[:, 0], counts, sizes[0])
+    columns = np.bincount(codes[:, 1], counts, sizes[1])
+    ratio = counts * total / (rows[codes[:, 0]] * columns[codes[:, 1]])
+    return max(0.0, float((counts / total) @ np.log(ratio)))
+
+
+def correlations(real: Counted, synthetic: Counted, schema: Schema) -> Finding:
+    """Mean absolute difference of Pearson's correlation over the pairs that have one."""
+    scores = {name: scores_of(codec) for name, codec in schema.codecs.items()}
+    known = {name: found for name, found in scores.items() if found is not None}
+    if len(known) < 2:
+        raise Unavailable("fewer than two columns have numbers or an order")
+    parts = []
+    for clique in combinations(known, 2):
+        here, there = (
+            correlation(occurring(table, clique, schema), known[clique[0]], known[clique[1]])
+            for table in (real, synthetic)
+        )
+        parts.append(_part(clique, here, there))
+    return _finding(
+        "correlation", "Correlations, mean difference", 2.0, parts, "Pearson's, of numbers and ordered labels."
+    )
+
+
+def informations(real: Counted, synthetic: Counted, schema: Schema) -> Finding:
+    """Mean absolute difference of mutual information over all pairs."""
+    if len(schema) < 2:
+        raise Unavailable("the table has fewer than two columns")
+    parts = []
+    for clique in combinations(schema, 2):
+        here, there = (
+            information(occurring(table, clique, schema), schema.sizes(clique)) for table in (real, synthetic)
+        )
+        parts.append(_part(clique, here, there))
+    return _finding(
+        "mutual_information", "Mutual information, mean difference", None, parts, "In nats; 0 is no dependence."
+    )
+
+
+def matrix(finding: Finding, names: tuple[str, ...], side: str, *, diagonal: float = np.nan) -> NDArray[np.float64]:
+    """A finding about pairs as a symmetric matrix of the `real` or `synthetic` values, NaN where there is none."""
+    place = {name: i for i, name in enumerate(names)}
+    found = np.full((len(names), len(names)), np.nan)
+    np.fill_diagonal(found, diagonal)
+    for part in finding.parts:
+        value = part.facts.get(side)
+        if isinstance(value, float) and set(part.columns) <= set(place):
+            i, j = (place[name] for name in part.columns)
+            found[i, j] = found[j, i] = value
+    return found
+
+
+def _part(clique: Clique, here: float | None, there: float | None) -> Part:
+    name = " × ".join(clique)
+    facts = {"real": here, "synthetic": there}
+    if here is None or there is None:
+        where = "either table" if here is there is None else "the real table" if here is None else "the synthetic table"
+        return Part(name=name, columns=clique, reason=f"a column does not vary in {where}", facts=dict(facts))
+    return Part(name=name, columns=clique, value=abs(here - there), facts=dict(facts))
+
+
+def _finding(name: str, title: str, worst: float | None, parts: list[Part], note: str) -> Finding:
+    ranked = tuple(sorted(parts, key=lambda part: (-(part.value if part.value is not None else -1.0), part.columns)))
+    value = mean_of(ranked)
+    if value is None:
+        raise Unavailable("no pair of columns varies in both tables")
+    return Finding(
+        name=name,
+        title=title,
+        family="dependence",
+        value=value,
+        better=Better.LOWER,
+        best=0.0,
+        worst=worst,
+        note=note,
+        parts=ranked,
+        facts={"pairs": sum(part.computed for part in ranked)},
+    )

@@ -1,0 +1,171 @@
+"""Propensity scores: can a model tell a synthetic row from a real one?
+
+Woo, Reiter, Oganian, Karr, "Global measures of data utility for microdata masked for disclosure limitation", 2009: put both tables
+together, let p̂ be the estimated probability that a row is synthetic, and U_p = (1/N) Σ (p̂ − c)² with c the synthetic share. It is 0
+where they cannot be told apart and c(1 − c), a quarter for equal numbers, where they always can.
+
+Snoke, Raab, Nowok, Dibben, Slavkovic, "General and specific utility measures for synthetic data", 2018: for a logistic model with k
+parameters, and synthetic rows drawn from the real table itself, U_p has mean (k − 1) c (1 − c)² / N and standard deviation
+√(2(k − 1)) c (1 − c)² / N. A second sample of the population differs from the first by more, 1/(1 − c) times that mean: twice, for
+equal numbers. A tree has no formula, so labels are shuffled instead, which is what a second sample would look like.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from understudy.evaluation.utility.design import Design, learning, trusted
+from understudy.findings import Better, Fact, Finding, Unavailable
+from understudy.tables import Records
+
+ROWS = 20_000
+"""Rows of each table that are looked at."""
+
+SHUFFLES = 50
+DEPTH, LEAF = 8, 5
+METHODS = {"logistic": "logistic", "cart": "CART"}
+_STEPS, _STEEP = 60, 30.0
+
+
+@dataclass(frozen=True)
+class Propensity:
+    """U_p, what chance would give, and how far it is from that."""
+
+    pmse: float
+    expected: float
+    spread: float
+    parameters: int
+
+    @property
+    def ratio(self) -> float:
+        """Standardised: 1 is chance; below 3 is good, above 10 is not."""
+        return self.pmse / self.expected
+
+    @property
+    def z(self) -> float:
+        """How many standard deviations above chance."""
+        return (self.pmse - self.expected) / self.spread
+
+
+def mean_square(scores: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> float:
+    """U_p of estimated probabilities.
+
+    >>> mean_square(np.array([0.0, 1.0]), np.array([False, True]))
+    0.25
+    """
+    return float(np.mean((scores - synthetic.mean()) ** 2))
+
+
+def logistic_scores(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> tuple[NDArray[np.float64], int]:
+    """Fitted probabilities of a logistic model by maximum likelihood, and its number of parameters.
+
+    Newton's steps on an orthonormal basis of the columns, halved where they do not help. Where the tables can be told apart perfectly the
+    likelihood has no maximum; then the steps end with probabilities of nearly 0 and 1, which is the right answer.
+    """
+    full = np.column_stack([np.ones(len(matrix)), matrix])
+    sizes, turned = np.linalg.eigh(full.T @ full)
+    kept = sizes > sizes[-1] * 1e-12
+    basis = full @ (turned[:, kept] / np.sqrt(sizes[kept]))
+    target = synthetic.astype(np.float64)
+    beta = np.zeros(basis.shape[1])
+
+    def loss(b: NDArray[np.float64]) -> float:
+        eta = basis @ b
+        return float(np.sum(np.logaddexp(0, eta) - target * eta))
+
+    now = loss(beta)
+    for _ in range(_STEPS):
+        scores = expit(basis @ beta)
+        gradient = basis.T @ (target - scores)
+        weights = np.maximum(scores * (1 - scores), 1e-10)
+        step = np.linalg.solve(basis.T @ (basis * weights[:, None]) + 1e-12 * np.eye(len(beta)), gradient)
+        size = 1.0
+        while size > 1e-4 and loss(beta + size * step) > now:
+            size /= 2
+        beta = beta + size * step
+        before, now = now, loss(beta)
+        if before - now < 1e-9 * max(now, 1.0):
+            break
+    return expit(np.clip(basis @ beta, -_STEEP, _STEEP)), basis.shape[1]
+
+
+def logistic(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> Propensity:
+    """U_p by a logistic model of the columns, with its mean and spread under chance."""
+    scores, parameters = logistic_scores(matrix, synthetic)
+    if parameters < 2:
+        raise Unavailable("no column varies")
+    rows, c = len(matrix), float(synthetic.mean())
+    unit = c * (1 - c) ** 2 / rows
+    return Propensity(
+        pmse=mean_square(scores, synthetic),
+        expected=(parameters - 1) * unit,
+        spread=np.sqrt(2 * (parameters - 1)) * unit,
+        parameters=parameters,
+    )
+
+
+def cart(
+    matrix: NDArray[np.float64], synthetic: NDArray[np.bool_], *, rng: np.random.Generator, shuffles: int = SHUFFLES
+) -> Propensity:
+    """U_p by a classification tree, with its mean and spread under shuffled labels."""
+    tree = learning().tree.DecisionTreeClassifier
+
+    def once(labels: NDArray[np.bool_]) -> float:
+        model = tree(max_depth=DEPTH, min_samples_leaf=LEAF, random_state=int(rng.integers(2**31)))
+        scores = model.fit(matrix, labels).predict_proba(matrix)[:, 1]
+        return mean_square(scores, labels)
+
+    if matrix.shape[1] == 0:
+        raise Unavailable("no column varies")
+    with trusted():
+        chance = np.array([once(rng.permutation(synthetic)) for _ in range(shuffles)])
+        found = once(synthetic)
+    expected, spread = float(chance.mean()), float(chance.std(ddof=1))
+    if expected == 0 or spread == 0:
+        raise Unavailable("the tree cannot split tables this small")
+    return Propensity(pmse=found, expected=expected, spread=spread, parameters=matrix.shape[1])
+
+
+def propensity(
+    real: Records,
+    synthetic: Records,
+    method: str,
+    *,
+    rng: np.random.Generator,
+    rows: int = ROWS,
+    shuffles: int = SHUFFLES,
+) -> Finding:
+    """U_p with its standardised forms, by `logistic` or `cart`."""
+    here, there = real.sample(rows, rng), synthetic.sample(rows, rng)
+    if min(here.rows, there.rows) < 10:
+        raise Unavailable("one of the tables has fewer than ten rows")
+    design = Design.of(list(real.codes), here, there)
+    matrix = np.vstack([design.matrix(here), design.matrix(there)])
+    labels = np.repeat([False, True], [here.rows, there.rows])
+    found = logistic(matrix, labels) if method == "logistic" else cart(matrix, labels, rng=rng, shuffles=shuffles)
+    c = float(labels.mean())
+    facts: dict[str, Fact] = {
+        "standardised": found.ratio,
+        "z": found.z,
+        "expected": found.expected,
+        "rows_real": here.rows,
+        "rows_synthetic": there.rows,
+        "parameters": found.parameters,
+        "chance": "rows drawn from the real table" if method == "logistic" else "labels shuffled",
+    }
+    return Finding(
+        name=f"propensity_{method}",
+        title=f"Propensity score U_p, {METHODS[method]}",
+        family="propensity",
+        value=found.pmse,
+        better=Better.LOWER,
+        best=0.0,
+        worst=c * (1 - c),
+        baseline=found.expected,
+        note="How well a model tells synthetic rows from real ones. Standardised: 1 is chance, below 3 good, above 10 poor.",
+        facts=facts,
+    )

@@ -1,0 +1,129 @@
+"""Range queries: how many rows lie in a random box of a few columns, in the original and in the stand-in.
+
+Each query picks columns and, in each of them, a stretch of values where they have an order and a random set of them where they have none,
+as in Zhang et al., "PrivSyn", 2021. The error is the absolute difference of the two shares of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.evaluation.utility.marginals import Counted, occurring
+from understudy.evaluation.utility.orders import cliques_of
+from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.measurements import Clique
+from understudy.schema import Categorical, Codec, Lattice, Schema
+
+QUERIES = 1000
+CLIQUES = 100
+"""Sets of columns the queries are spread over: each has to be counted."""
+
+SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A box: for each column of a clique, which codes lie in it."""
+
+    clique: Clique
+    inside: tuple[NDArray[np.bool_], ...]
+
+    def share(self, codes: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
+        """The share of rows in the box, from the cells that occur."""
+        hit = np.ones(len(counts), bool)
+        for axis, codes_inside in enumerate(self.inside):
+            hit &= codes_inside[codes[:, axis]]
+        return float(counts[hit].sum() / counts.sum())
+
+    def words(self, schema: Schema) -> str:
+        """The box in words; labels come from the schema alone."""
+        return " and ".join(
+            _words(name, schema.codecs[name], inside) for name, inside in zip(self.clique, self.inside, strict=True)
+        )
+
+
+def draw(codec: Codec, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """A random stretch of the values of a column with an order, a random set of codes of one without."""
+    inside = np.zeros(codec.size, bool)
+    values = len(codec.bins)
+    if values == 0:
+        inside[rng.integers(0, codec.size)] = True
+    elif _ordered(codec):
+        low, high = np.sort(rng.integers(0, values, 2))
+        inside[low : high + 1] = True
+    else:
+        inside[:] = rng.random(codec.size) < 0.5
+        inside[rng.integers(0, codec.size)] = True
+    return inside
+
+
+def queries_over(schema: Schema, cliques: list[Clique], most: int, rng: np.random.Generator) -> list[Query]:
+    """That many boxes, spread evenly over the cliques."""
+    chosen = [cliques[i % len(cliques)] for i in range(most)]
+    return [Query(clique, tuple(draw(schema.codecs[name], rng) for name in clique)) for clique in chosen]
+
+
+def range_queries(
+    real: Counted,
+    synthetic: Counted,
+    schema: Schema,
+    *,
+    order: int = 3,
+    queries: int = QUERIES,
+    rng: np.random.Generator | None = None,
+) -> Finding:
+    """Mean absolute error of the share of rows in a random box."""
+    rng = rng or np.random.default_rng(0)
+    order = min(order, len(schema))
+    cliques = cliques_of(schema, order, most=CLIQUES, rng=rng)
+    tables: dict[Clique, tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]] = {}
+    for clique in cliques:
+        tables[clique] = occurring(real, clique, schema), occurring(synthetic, clique, schema)
+    if any(not counts.sum() for _, counts in next(iter(tables.values()))):
+        raise Unavailable("one of the tables has no rows")
+    asked = queries_over(schema, cliques, queries, rng)
+    shares = np.array([[query.share(*side) for side in tables[query.clique]] for query in asked])
+    errors = np.abs(shares[:, 0] - shares[:, 1])
+    worst = np.argsort(-errors, kind="stable")[:SHOWN]
+    parts = tuple(
+        Part(
+            name=asked[i].words(schema),
+            columns=asked[i].clique,
+            value=float(errors[i]),
+            facts={"real": float(shares[i, 0]), "synthetic": float(shares[i, 1])},
+        )
+        for i in worst
+    )
+    return Finding(
+        name="range_queries",
+        title=f"Range queries over {order} columns, mean error",
+        family="queries",
+        value=float(errors.mean()),
+        better=Better.LOWER,
+        best=0.0,
+        worst=1.0,
+        note="Difference of the share of rows in a random box; the farthest are listed.",
+        parts=parts,
+        facts={
+            "queries": queries,
+            "p95": float(np.quantile(errors, 0.95)),
+            "largest": float(errors.max()),
+            "mean_share": float(shares[:, 0].mean()),
+        },
+    )
+
+
+def _ordered(codec: Codec) -> bool:
+    column = codec.column
+    return isinstance(column, Lattice) or (isinstance(column, Categorical) and column.ordered)
+
+
+def _words(name: str, codec: Codec, inside: NDArray[np.bool_]) -> str:
+    labels, hits = codec.labels(), np.flatnonzero(inside)
+    if _ordered(codec) and len(hits) > 1:
+        return f"{name} from {labels[hits[0]]} through {labels[hits[-1]]}"
+    shown = ", ".join(labels[i] for i in hits[:3])
+    return f"{name} in {shown}" + (f" and {len(hits) - 3} more" if len(hits) > 3 else "")

@@ -1,5 +1,0 @@
-"""Risk: who could be found in a release. Reads real rows: its results are internal, not private."""
-
-from understudy.risk.assessment import assess
-
-__all__ = ["assess"]
