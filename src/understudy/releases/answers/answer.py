@@ -8,7 +8,7 @@ of the model that rows are drawn from, so answers agree with the rows and with o
 that the model is wrong, it is that of least squares. An answer says which. Either lies within the interval. A bin that the question cuts
 counts by the share of it that is meant, as rows of the release lie in it (releases/answers/cell_coverage.py), and the interval reaches from none of it to
 all of it. So does the interval of a question that reaches beyond what was learned of a column (releases/answers/beyond_domain.py). What the schema calls
-impossible is nobody, whatever noise says, in cells and inside them (schema/predicates/simplify.py). In a run with pure ε noise is Laplace's, whose 95 of
+impossible is nobody, whatever noise says, in cells and inside them (schema/simplify.py). In a run with pure ε noise is Laplace's, whose 95 of
 100 reach a little further than those of normal noise. Noise is whole, and so are the ends, in rows.
 """
 
@@ -32,7 +32,7 @@ from understudy.releases.answers.spelling import remedy, spelled
 from understudy.schema import Column, Schema, parse_predicate
 from understudy.schema.predicates.ast import And, Comparison, IfThen, Literal, Name, Not, Or, Predicate
 from understudy.schema.predicates.comparable import check
-from understudy.schema.predicates.simplify import kept
+from understudy.schema.simplify import kept
 
 if TYPE_CHECKING:
     from understudy.releases.card.card import Card

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.schema import Schema, holds, parse_predicate, parse_schema, possibly, surely
-from understudy.schema.predicates.simplify import kept
+from understudy.schema.simplify import kept
 
 PAGE = """
 columns:
