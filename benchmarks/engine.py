@@ -23,7 +23,7 @@ import numpy as np
 
 from understudy.models import TreeModel
 from understudy.models.inference.calibration import Calibration
-from understudy.models.inference.junction_tree import JunctionTree, forecast
+from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.schema import Categorical, Schema
 
 GOAL, ROWS, SECONDS = 10.0, 1_000_000, 2.0
@@ -54,7 +54,7 @@ def survey(cells: int, order: int) -> tuple[dict[str, int], list[tuple[str, ...]
     every = list(itertools.combinations(sizes, order))
     chosen: list[tuple[str, ...]] = []
     for i in np.random.default_rng(5).permutation(len(every))[:200]:
-        if forecast([*chosen, every[i]], sizes) <= cells:
+        if forecast_cells([*chosen, every[i]], sizes) <= cells:
             chosen.append(every[i])
     return sizes, chosen
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Clique, Identity, Measurement, Measurements
-from understudy.models.fitting.estimate import estimate
-from understudy.models.inference.junction_tree import forecast
+from understudy.models.fitting.estimate import fit_measurements
+from understudy.models.inference.junction_tree import forecast_cells
 from understudy.schema import Categorical, Schema
 
 BUDGETS = {1: 2 * 0.016557, 10: 2 * 1.182533}
@@ -71,7 +71,7 @@ def picked(columns: Columns, sizes: dict[str, int]) -> list[Clique]:
         score[a, b] = off - 0.8 * np.sqrt(product / rows).sum() - 10 * product.size / rows
     chosen: list[Clique] = []
     for pair in sorted(score, key=score.__getitem__, reverse=True):
-        if len(chosen) < PAIRS and forecast([*chosen, pair], sizes) <= CAP:
+        if len(chosen) < PAIRS and forecast_cells([*chosen, pair], sizes) <= CAP:
             chosen.append(pair)
     return chosen
 
@@ -107,7 +107,9 @@ def main(arguments: list[str]) -> int:
         columns=tuple(Categorical(name=n, values=tuple(map(str, range(k))), nullable=False) for n, k in sizes.items())
     )
     pairs = picked(columns, sizes)
-    print(f"{rows:,} rows, {len(sizes)} columns, {len(pairs)} pairs, a tree of {forecast(pairs, sizes):,} cells\n")
+    print(
+        f"{rows:,} rows, {len(sizes)} columns, {len(pairs)} pairs, a tree of {forecast_cells(pairs, sizes):,} cells\n"
+    )
     print(
         f"{'ε':>3} {'lean':>5} {'tolerance':>9} {'passes':>7} {'seconds':>8} {'of CPU':>7} {'1-way':>7} {'2-way':>7} {'3-way':>7}"
     )
@@ -115,7 +117,7 @@ def main(arguments: list[str]) -> int:
         looks = measured(columns, sizes, pairs, budget, epsilon)
         for lean, tolerance in ((0.8, 1e-1), (0.8, 1e-2), (0.8, 1e-4), (0.3, 1e-2)):
             start, work = time.perf_counter(), time.process_time()
-            found = estimate(schema, looks, shrinkage=lean, tolerance=tolerance)
+            found = fit_measurements(schema, looks, shrinkage=lean, tolerance=tolerance)
             took, worked = time.perf_counter() - start, time.process_time() - work
             sample = found.model.sample(rows, np.random.default_rng(0))
             errors = [distance(columns, sample, sizes, k) for k in (1, 2, 3)]

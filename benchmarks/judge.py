@@ -20,7 +20,7 @@ import numpy as np
 
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Clique, Identity, Measurement, Measurements
-from understudy.models.fitting.estimate import estimate
+from understudy.models.fitting.estimate import fit_measurements
 from understudy.schema import Categorical, Schema
 
 SIZES = (3, 4, 5, 2, 6)
@@ -73,7 +73,7 @@ def main() -> int:
         for sigma in (5, 100):
             looks = measured(schema, cliques, sigma, np.random.default_rng(sigma))
             start = time.perf_counter()
-            ours = estimate(schema, looks, shrinkage=0, tolerance=1e-7).model
+            ours = fit_measurements(schema, looks, shrinkage=0, tolerance=1e-7).model
             middle = time.perf_counter()
             domain = mbi.Domain(tuple("abcde"), SIZES)
             given = [mbi.LinearMeasurement(m.values.ravel().astype(float), m.clique, float(sigma)) for m in looks]

@@ -48,8 +48,8 @@ DISCOVERY: dict[str, tuple[object, str, list[Fraction | float]]] = {
     "part for types, values, bounds": (
         understudy.curator.discovery.close, "OPEN_SHARE", [Fraction(1, 5), Fraction(2, 5), Fraction(3, 5)],
     ),
-    "part for bins": (understudy.curator.discovery.close, "CUT_SHARE", [Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)]),
-    "deviations of an outer piece": (understudy.curator.discovery.bounds, "SIGMAS", [1.0, 1.5, 3.0]),
+    "part for bins": (understudy.curator.discovery.close, "BINS_SHARE", [Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)]),
+    "deviations of an outer piece": (understudy.curator.discovery.bounds, "OUTER_PIECE_SIGMAS", [1.0, 1.5, 3.0]),
 }  # fmt: skip
 """What a schema is learned with: where it stands, and values to compare; the middle one is the default."""
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.noise import Backend, draw, exponential, median
-from understudy.noise.cdf_table import build, tails
+from understudy.noise import NoiseBackend, draw_noise, exponential_mechanism, median
+from understudy.noise.cdf_table import build_cdf_table, tails_of_law
 
 GOAL = 10_000_000
 SCALES = [1, 10, 100, 1000]
@@ -46,16 +46,18 @@ def main() -> int:
     for law in Law:
         for scale in map(Fraction, SCALES):
             start = time.perf_counter()
-            made = build(tails(law, scale))
+            made = build_cdf_table(tails_of_law(law, scale))
             built = (time.perf_counter() - start) * 1000
-            draw(law, scale, 1)  # the table is kept from here on
-            ours = rate(OURS, lambda law=law, scale=scale: draw(law, scale, OURS))
+            draw_noise(law, scale, 1)  # the table is kept from here on
+            ours = rate(OURS, lambda law=law, scale=scale: draw_noise(law, scale, OURS))
             slowest = min(slowest, ours)
             line = f"{law:<18} {int(scale):>5} {built:>9.1f} {made.low.size:>8} {ours / 1e6:>10.1f}"
             if law is Law.ROUNDED_GAUSSIAN:
                 print(f"{line} {'none':>11}")
                 continue
-            theirs = rate(THEIRS, lambda law=law, scale=scale: draw(law, scale, THEIRS, backend=Backend.OPENDP), 2)
+            theirs = rate(
+                THEIRS, lambda law=law, scale=scale: draw_noise(law, scale, THEIRS, backend=NoiseBackend.OPENDP), 2
+            )
             print(f"{line} {theirs / 1e6:>11.3f} {ours / theirs:>6.0f}x")
 
     print(f"\n{'choice from':<18} {'ms':>9}")
@@ -63,7 +65,10 @@ def main() -> int:
     for n in (100, 10_000, 100_000):
         scores = rng.integers(0, 2**20, n)
         one = 1000 / rate(
-            20, lambda s=scores: [exponential(s, epsilon=Fraction(1), sensitivity=Fraction(2**14)) for _ in range(20)]
+            20,
+            lambda s=scores: [
+                exponential_mechanism(s, epsilon=Fraction(1), sensitivity=Fraction(2**14)) for _ in range(20)
+            ],
         )
         print(f"{n:<18} {one:>9.2f}")
     values = np.sort(rng.integers(0, 10**9, 100_000))

@@ -27,7 +27,7 @@ import pyarrow as pa
 from adaptive import shares
 
 from tables import Coded, load
-from understudy.evaluation.utility.ranges import range_queries
+from understudy.evaluation.utility.ranges import assess_range_queries
 from understudy.schema import Integer, Schema
 from understudy.tables import Table, open_table
 from understudy.workflow.synthesize import synthesize
@@ -100,7 +100,7 @@ class Uses:
         ]
         labelled = [d for pair, d in zip(self.pairs, off, strict=True) if self.label in pair]
         tables = [Table(open_table(self.frame(codes)), self.schema) for codes in (self.seen, fake)]
-        boxes = range_queries(*tables, self.schema, rng=np.random.default_rng(0)).value
+        boxes = assess_range_queries(*tables, self.schema, rng=np.random.default_rng(0)).value
         assert boxes is not None
         return [float(np.mean(off)), float(np.mean(labelled)), boxes, self.area(fake), busy]
 

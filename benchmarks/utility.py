@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from understudy.evaluation.utility import assess
+from understudy.evaluation.utility import assess_utility
 from understudy.schema import Boolean, Categorical, Column, Integer, Real, Schema, parse_predicate
 from understudy.tables import Table, open_table
 
@@ -84,7 +84,7 @@ def main() -> None:
     print(
         f"{'encoding both tables':44s} {time.perf_counter() - began:7.1f} s wall {time.process_time() - cpu:7.1f} s CPU"
     )
-    found = assess(real, synthetic, schema, formulas={"c0 ~ c1 + c2 + c3": "gaussian"}, progress=progress)
+    found = assess_utility(real, synthetic, schema, formulas={"c0 ~ c1 + c2 + c3": "gaussian"}, progress=progress)
     for (stage, wall, used), (_, wall_end, used_end) in pairwise(stages):
         print(f"{stage:44s} {wall_end - wall:7.1f} s wall {used_end - used:7.1f} s CPU")
     wall, used = time.perf_counter() - began, time.process_time() - cpu

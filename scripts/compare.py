@@ -62,7 +62,7 @@ def main() -> int:
 
 def measured(runs: int, only: Sequence[str] | None) -> dict[str, object]:
     """For every synthesizer and ε the mean distances and seconds of some runs, or why it was refused."""
-    from understudy.cli.demo import questionnaire, write_survey
+    from understudy.cli.demo import declare_survey_answers, write_survey
     from understudy.schema import Real
     from understudy.synthesizers import SYNTHESIZERS
     from understudy.tables import Table, open_table
@@ -72,7 +72,7 @@ def measured(runs: int, only: Sequence[str] | None) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         survey = Path(folder, "survey.csv")
         write_survey(survey)
-        schema = questionnaire(describe(survey))
+        schema = declare_survey_answers(describe(survey))
         affairs = schema["affairs"]
         assert isinstance(affairs, Real)
         schema = schema.with_column(replace(affairs, max=Fraction(60), bins=BINS))
@@ -92,7 +92,7 @@ def _one(survey: Path, schema: object, truth: dict, name: str, epsilon: str, fol
     import numpy as np
 
     from understudy.errors import Refused
-    from understudy.evaluation.utility.marginals import distance
+    from understudy.evaluation.utility.marginals import total_variation
     from understudy.models import default_rows
     from understudy.workflow.synthesize import synthesize
 
@@ -110,7 +110,7 @@ def _one(survey: Path, schema: object, truth: dict, name: str, epsilon: str, fol
     for clique, exact in truth.items():
         cells = np.ravel_multi_index([codes[c].astype(np.int64) for c in clique], exact.shape)
         drawn = np.bincount(cells, minlength=exact.size).reshape(exact.shape)
-        gaps[len(clique)].append(distance(exact, drawn))
+        gaps[len(clique)].append(total_variation(exact, drawn))
     means = {order: sum(found) / len(found) for order, found in zip(ORDERS, gaps.values(), strict=True)}
     return {**means, "seconds": seconds}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kit.scratch import keeper, orphan
-from understudy.scratch import HIDDEN_PREFIX, Scratch, sweep_orphans
+from understudy.scratch import HIDDEN_SCRATCH_PREFIX, Scratch, sweep_orphans
 from understudy.tables.sql.engine import Engine
 
 STRANGER = 65534
@@ -48,7 +48,7 @@ def test_what_a_live_process_keeps_is_never_swept(tmp_path: Path) -> None:
 
 
 def test_nor_is_what_this_process_keeps_itself(tmp_path: Path) -> None:
-    first, second = Scratch(tmp_path), Scratch(tmp_path, prefix=HIDDEN_PREFIX)
+    first, second = Scratch(tmp_path), Scratch(tmp_path, prefix=HIDDEN_SCRATCH_PREFIX)
     first.make()
     second.make()
     sweep_orphans(tmp_path)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from understudy.version import VERSION
+from understudy.version import PACKAGE_VERSION
 
 if TYPE_CHECKING:
     from understudy import errors as errors
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from understudy.workflow.plan import plan as plan
     from understudy.workflow.synthesize import synthesize as synthesize
 
-__version__ = VERSION
+__version__ = PACKAGE_VERSION
 
-_HOMES = {
+_PUBLIC_NAMES_BY_MODULE = {
     "understudy.accounting.budget": ("Budget",),
     "understudy.accounting.cost": ("Currency",),
     "understudy.accounting.ledger": ("Ledger",),
@@ -70,7 +70,7 @@ _HOMES = {
     "understudy.workflow.plan": ("Plan", "plan"),
     "understudy.workflow.synthesize": ("synthesize",),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULE_BY_PUBLIC_NAME = {name: module for module, names in _PUBLIC_NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
     "Boolean",
@@ -109,9 +109,9 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name == "errors":
         return import_module("understudy.errors")
-    if name not in _HOME:
+    if name not in _MODULE_BY_PUBLIC_NAME:
         raise AttributeError(f"module 'understudy' has no attribute {name!r}")
-    value: object = getattr(import_module(_HOME[name]), name)
+    value: object = getattr(import_module(_MODULE_BY_PUBLIC_NAME[name]), name)
     globals()[name] = value
     return value
 

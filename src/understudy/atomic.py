@@ -22,7 +22,7 @@ PRIVATE_FOLDER_MODE = 0o700
 
 
 @contextmanager
-def room_beside(target: Path, *, error: type[UnderstudyError] = ReleaseError) -> Iterator[Path]:
+def temporary_folder_beside(target: Path, *, error: type[UnderstudyError] = ReleaseError) -> Iterator[Path]:
     """A private directory beside a file, to build it in. It is gone afterwards, whatever happens, an interrupt included.
 
     It is named before it is made, so that an interrupt in the instant of its birth leaves none behind.
@@ -32,14 +32,14 @@ def room_beside(target: Path, *, error: type[UnderstudyError] = ReleaseError) ->
         try:
             room.mkdir(mode=PRIVATE_FOLDER_MODE)
         except OSError as cause:
-            raise _refusal(error, target, cause) from None
+            raise _make_write_error(error, target, cause) from None
         yield room
     finally:
         shutil.rmtree(room, ignore_errors=True)
 
 
 @contextmanager
-def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+def write_folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Where to write files so that a folder of them appears in one step, and only if nothing went wrong."""
     target = Path(path).resolve()
     try:
@@ -48,7 +48,7 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise ReleaseError(f"{path}: {error.strerror or 'cannot be read'}. Nothing was written.") from None
     if taken:
         raise ReleaseError(f"{path}: is there already and not an empty folder. Name another. Nothing was written.")
-    with room_beside(target) as room:
+    with temporary_folder_beside(target) as room:
         draft = room / "draft"
         try:
             draft.mkdir()
@@ -58,11 +58,11 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
                     os.fsync(file.fileno())
             draft.replace(target)
         except OSError as cause:
-            raise _refusal(ReleaseError, path, cause) from None
+            raise _make_write_error(ReleaseError, path, cause) from None
 
 
 @contextmanager
-def whole(
+def write_file_atomically(
     path: str | os.PathLike[str], *, private: bool, error: type[UnderstudyError] = ReleaseError
 ) -> Iterator[Path]:
     """Where to write a file so that it replaces `path` in one step, and only if nothing went wrong. A link is followed.
@@ -73,7 +73,7 @@ def whole(
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
         raise error(f"{path}: is not a file. Nothing was written.")
-    with room_beside(target, error=error) as room:
+    with temporary_folder_beside(target, error=error) as room:
         draft = room / "draft"
         try:
             yield draft
@@ -85,7 +85,7 @@ def whole(
                 shutil.copymode(target, draft)
             draft.replace(target)
         except OSError as cause:
-            raise _refusal(error, path, cause) from None
+            raise _make_write_error(error, path, cause) from None
         with suppress(OSError):  # not every system lets a directory be synced
             handle = os.open(target.parent, os.O_RDONLY)
             try:
@@ -94,5 +94,5 @@ def whole(
                 os.close(handle)
 
 
-def _refusal(error: type[UnderstudyError], path: str | os.PathLike[str], cause: OSError) -> UnderstudyError:
+def _make_write_error(error: type[UnderstudyError], path: str | os.PathLike[str], cause: OSError) -> UnderstudyError:
     return error(f"{path}: cannot be written ({cause.strerror or 'the system does not say why'}). Nothing was written.")

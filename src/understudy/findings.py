@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from understudy.errors import UnderstudyError
 
-INTERNAL = "internal, not private: computed from the real rows without noise"
+INTERNAL_MARKING = "internal, not private: computed from the real rows without noise"
 """Stands wherever such a result is written."""
 
 Progress = Callable[[str, float], None]
@@ -23,11 +23,11 @@ Fact = str | int | float | bool | None | list["Fact"] | dict[str, "Fact"]
 """What JSON can hold."""
 
 
-def silent(stage: str, done: float) -> None:
+def ignore_progress(stage: str, done: float) -> None:
     """Progress nobody watches."""
 
 
-class Better(StrEnum):
+class BetterDirection(StrEnum):
     """Which way is good."""
 
     LOWER = "lower"
@@ -36,10 +36,10 @@ class Better(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class FindingPart:
     """One piece of a finding: a column, a pair, a coefficient, a query.
 
-    >>> Part(name="age × sex", columns=("age", "sex"), value=0.25).computed
+    >>> FindingPart(name="age × sex", columns=("age", "sex"), value=0.25).is_computed
     True
     """
 
@@ -50,10 +50,10 @@ class Part:
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check(self.name, self.value, self.reason)
+        _check_value(self.name, self.value, self.reason)
 
     @property
-    def computed(self) -> bool:
+    def is_computed(self) -> bool:
         """Whether there is a number."""
         return self.value is not None
 
@@ -76,7 +76,7 @@ class Finding:
     guess, or a table with nothing in common, would get; `interval` holds the value with 95 % confidence; `note` says in one line how to
     read it. Parts come farthest from good first.
 
-    >>> Finding(name="propensity_cart", title="Propensity, CART", reason="scikit-learn is not installed").computed
+    >>> Finding(name="propensity_cart", title="Propensity, CART", reason="scikit-learn is not installed").is_computed
     False
     """
 
@@ -84,34 +84,34 @@ class Finding:
     title: str
     value: float | None = None
     family: str = ""
-    better: Better = Better.NEITHER
+    better: BetterDirection = BetterDirection.NEITHER
     best: float | None = None
     worst: float | None = None
     baseline: float | None = None
     interval: tuple[float, float] | None = None
     note: str = ""
     reason: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[FindingPart, ...] = ()
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check(self.name, self.value, self.reason)
+        _check_value(self.name, self.value, self.reason)
         for number in (self.best, self.worst, self.baseline, *(self.interval or ())):
             assert number is None or math.isfinite(number), f"{self.name}: a number is finite"
 
     @property
-    def computed(self) -> bool:
+    def is_computed(self) -> bool:
         """Whether there is a number."""
         return self.value is not None
 
     @property
-    def left_out(self) -> tuple[Part, ...]:
+    def left_out(self) -> tuple[FindingPart, ...]:
         """The parts without a number; the value is about the others."""
-        return tuple(part for part in self.parts if not part.computed)
+        return tuple(part for part in self.parts if not part.is_computed)
 
-    def worst_parts(self, most: int = 5) -> tuple[Part, ...]:
+    def worst_parts(self, most: int = 5) -> tuple[FindingPart, ...]:
         """The parts farthest from good."""
-        return tuple(part for part in self.parts if part.computed)[:most]
+        return tuple(part for part in self.parts if part.is_computed)[:most]
 
     def to_dict(self) -> dict[str, Fact]:
         """The finding as JSON holds it."""
@@ -150,7 +150,7 @@ class Assessment:
     subject: str
     findings: tuple[Finding, ...]
     facts: Mapping[str, Fact] = field(default_factory=dict)
-    marking: str = INTERNAL
+    marking: str = INTERNAL_MARKING
 
     def __post_init__(self) -> None:
         names = [finding.name for finding in self.findings]
@@ -181,7 +181,7 @@ class Assessment:
         """Every finding, and every part of one, that has no number: its title and the reason."""
         missing: list[tuple[str, str]] = []
         for finding in self.findings:
-            if not finding.computed:
+            if not finding.is_computed:
                 missing.append((finding.title, finding.reason))
             missing += [(f"{finding.title}: {part.name}", part.reason) for part in finding.left_out]
         return tuple(missing)
@@ -205,10 +205,10 @@ class Unavailable(Exception):
     """A measure that cannot be computed here; the message is the reason, and never holds a cell's value."""
 
 
-def missing(name: str, title: str, reason: str, **rest: str) -> Finding:
+def make_missing_finding(name: str, title: str, reason: str, **rest: str) -> Finding:
     """A finding that could not be computed.
 
-    >>> print(missing("tvd_3", "Triples", "fewer than three columns"))
+    >>> print(make_missing_finding("tvd_3", "Triples", "fewer than three columns"))
     Triples: not computed (fewer than three columns)
     """
     return Finding(name=name, title=title, reason=reason, family=rest.get("family", ""))
@@ -224,12 +224,12 @@ class Measure:
     compute: Callable[[], Finding]
 
 
-def run(measures: Sequence[Measure], progress: Progress = silent) -> tuple[Finding, ...]:
+def compute_findings(measures: Sequence[Measure], progress: Progress = ignore_progress) -> tuple[Finding, ...]:
     """Compute what can be computed; the rest is listed with the reason.
 
     >>> def empty() -> Finding:
     ...     raise Unavailable("one of the tables has no rows")
-    >>> [str(found) for found in run([Measure("tvd_1", "Columns", "marginals", empty)])]
+    >>> [str(found) for found in compute_findings([Measure("tvd_1", "Columns", "marginals", empty)])]
     ['Columns: not computed (one of the tables has no rows)']
     """
     found: list[Finding] = []
@@ -238,24 +238,24 @@ def run(measures: Sequence[Measure], progress: Progress = silent) -> tuple[Findi
         try:
             found.append(measure.compute())
         except (Unavailable, UnderstudyError) as reason:
-            found.append(missing(measure.name, measure.title, str(reason), family=measure.family))
+            found.append(make_missing_finding(measure.name, measure.title, str(reason), family=measure.family))
         except (ValueError, ArithmeticError, MemoryError) as error:  # numpy's LinAlgError is a ValueError
             why = f"it could not be computed ({type(error).__name__})"
-            found.append(missing(measure.name, measure.title, why, family=measure.family))
+            found.append(make_missing_finding(measure.name, measure.title, why, family=measure.family))
     progress("done", 1.0)
     return tuple(found)
 
 
-def mean_of(parts: tuple[Part, ...]) -> float | None:
+def mean_of_parts(parts: tuple[FindingPart, ...]) -> float | None:
     """The mean of the parts that have a number; None where none has.
 
-    >>> mean_of((Part(name="a", value=1.0), Part(name="b", reason="constant")))
+    >>> mean_of_parts((FindingPart(name="a", value=1.0), FindingPart(name="b", reason="constant")))
     1.0
     """
     values = [part.value for part in parts if part.value is not None]
     return sum(values) / len(values) if values else None
 
 
-def _check(name: str, value: float | None, reason: str) -> None:
+def _check_value(name: str, value: float | None, reason: str) -> None:
     assert (value is None) == bool(reason), f"{name}: a number, or the reason why there is none"
     assert value is None or math.isfinite(value), f"{name}: a number is finite"

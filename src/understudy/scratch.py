@@ -25,14 +25,14 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-PREFIX = "understudy-"
-HIDDEN_PREFIX = ".understudy-"
+SCRATCH_PREFIX = "understudy-"
+HIDDEN_SCRATCH_PREFIX = ".understudy-"
 """For directories beside a person's own files."""
 
 MAX_LOCK_BYTES = 1024  # a host name has at most 255 bytes, a boot id 36
 
-_NAME = re.compile(r"\.?understudy-[0-9a-f]{16}")
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_SCRATCH_NAME_PATTERN = re.compile(r"\.?understudy-[0-9a-f]{16}")
+_BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Scratch:
@@ -48,7 +48,7 @@ class Scratch:
     False
     """
 
-    def __init__(self, parent: Path, *, prefix: str = PREFIX) -> None:
+    def __init__(self, parent: Path, *, prefix: str = SCRATCH_PREFIX) -> None:
         self.home = parent / f"{prefix}{secrets.token_hex(8)}"
         self.rows = self.home / "rows"
         self._lock: int | None = None
@@ -79,7 +79,7 @@ def sweep_orphans(parent: Path) -> None:
         return
     with suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
-            if _NAME.fullmatch(entry.name):
+            if _SCRATCH_NAME_PATTERN.fullmatch(entry.name):
                 with suppress(OSError):
                     _remove_orphan(Path(entry.path))
 
@@ -108,7 +108,7 @@ def _remove_orphan(path: Path) -> None:
             return
         lock = os.open("lock", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=home)
         try:
-            if not _is_here(lock):
+            if not _is_lock_of_this_machine(lock):
                 return
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while its process lives
             with suppress(FileNotFoundError):
@@ -121,7 +121,7 @@ def _remove_orphan(path: Path) -> None:
         os.close(home)
 
 
-def _is_here(lock: int) -> bool:
+def _is_lock_of_this_machine(lock: int) -> bool:
     """Whether a lock is of this machine: on a shared file system another machine's may not be seen.
 
     A lock that names no machine lost its text in a power cut, for it gets its name only after its text.
@@ -136,5 +136,5 @@ def _name_machine() -> list[str]:
         return []
     names = [os.uname().nodename]
     with suppress(OSError):
-        names.append(_BOOT_ID.read_text(encoding="ascii").strip())
+        names.append(_BOOT_ID_PATH.read_text(encoding="ascii").strip())
     return [name for name in names if name]

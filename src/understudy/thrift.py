@@ -10,25 +10,35 @@ import struct
 from io import BytesIO
 from typing import Any
 
-TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
-INTEGERS = (4, 5, 6)
+(
+    THRIFT_TRUE,
+    THRIFT_FALSE,
+    THRIFT_BYTE,
+    THRIFT_DOUBLE,
+    THRIFT_BINARY,
+    THRIFT_LIST,
+    THRIFT_SET,
+    THRIFT_MAP,
+    THRIFT_STRUCT,
+) = 1, 2, 3, 7, 8, 9, 10, 11, 12
+THRIFT_INTEGERS = (4, 5, 6)
 
-Fields = dict[int, tuple[int, Any]]
+ThriftFields = dict[int, tuple[int, Any]]
 
 
-def read(data: bytes) -> Fields:
+def read_struct(data: bytes) -> ThriftFields:
     """The structure that these bytes begin with; ValueError or IndexError where they are none.
 
-    >>> read(bytes([0x15, 0x04, 0x18, 0x01, 0x61, 0x00]))
+    >>> read_struct(bytes([0x15, 0x04, 0x18, 0x01, 0x61, 0x00]))
     {1: (5, 2), 2: (8, b'a')}
     """
-    return _Reader(data).fields()
+    return _ThriftReader(data).fields()
 
 
-def written(fields: Fields) -> bytes:
+def write_struct(fields: ThriftFields) -> bytes:
     """The bytes of a structure.
 
-    >>> written({1: (5, 2), 2: (8, b"a")}).hex()
+    >>> write_struct({1: (5, 2), 2: (8, b"a")}).hex()
     '150418016100'
     """
     out = BytesIO()
@@ -36,69 +46,69 @@ def written(fields: Fields) -> bytes:
     return out.getvalue()
 
 
-class _Reader:
+class _ThriftReader:
     """Thrift's compact encoding."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
 
-    def _byte(self) -> int:
+    def _read_byte(self) -> int:
         self._at += 1
         return self._data[self._at - 1]
 
-    def _varint(self) -> int:
+    def _read_varint(self) -> int:
         value = shift = 0
         while True:
-            byte = self._byte()
+            byte = self._read_byte()
             value |= (byte & 127) << shift
             shift += 7
             if byte < 128:
                 return value
 
-    def _integer(self) -> int:
-        value = self._varint()
+    def _read_integer(self) -> int:
+        value = self._read_varint()
         return (value >> 1) ^ -(value & 1)
 
-    def _bytes(self, size: int) -> bytes:
+    def _read_bytes(self, size: int) -> bytes:
         self._at += size
         return self._data[self._at - size : self._at]
 
-    def fields(self) -> Fields:
+    def fields(self) -> ThriftFields:
         """The fields of a structure, in their order."""
-        found: Fields = {}
+        found: ThriftFields = {}
         number = 0
-        while header := self._byte():
-            number = number + (header >> 4) if header >> 4 else self._integer()
+        while header := self._read_byte():
+            number = number + (header >> 4) if header >> 4 else self._read_integer()
             kind = header & 15
-            found[number] = (kind, kind == TRUE if kind in (TRUE, FALSE) else self._value(kind))
+            found[number] = (kind, kind == THRIFT_TRUE if kind in (THRIFT_TRUE, THRIFT_FALSE) else self._value(kind))
         return found
 
     def _value(self, kind: int) -> Any:
-        if kind in (TRUE, FALSE, BYTE):
-            return self._byte()
-        if kind in INTEGERS:
-            return self._integer()
-        if kind == DOUBLE:
-            return self._bytes(8)
-        if kind == BINARY:
-            return self._bytes(self._varint())
-        if kind in (LIST, SET):
-            header = self._byte()
-            size = header >> 4 if header >> 4 < 15 else self._varint()
+        if kind in (THRIFT_TRUE, THRIFT_FALSE, THRIFT_BYTE):
+            return self._read_byte()
+        if kind in THRIFT_INTEGERS:
+            return self._read_integer()
+        if kind == THRIFT_DOUBLE:
+            return self._read_bytes(8)
+        if kind == THRIFT_BINARY:
+            return self._read_bytes(self._read_varint())
+        if kind in (THRIFT_LIST, THRIFT_SET):
+            header = self._read_byte()
+            size = header >> 4 if header >> 4 < 15 else self._read_varint()
             return header & 15, [
-                self.fields() if header & 15 == STRUCT else self._value(header & 15) for _ in range(size)
+                self.fields() if header & 15 == THRIFT_STRUCT else self._value(header & 15) for _ in range(size)
             ]
-        if kind == MAP:
-            size = self._varint()
-            header = self._byte() if size else 0
+        if kind == THRIFT_MAP:
+            size = self._read_varint()
+            header = self._read_byte() if size else 0
             return header, [(self._value(header >> 4), self._value(header & 15)) for _ in range(size)]
-        if kind == STRUCT:
+        if kind == THRIFT_STRUCT:
             return self.fields()
         raise ValueError("no type of a field")
 
 
-def _varint(value: int) -> bytes:
+def _encode_varint(value: int) -> bytes:
     written = bytearray()
     while value > 127:
         written.append(value & 127 | 128)
@@ -106,43 +116,43 @@ def _varint(value: int) -> bytes:
     return bytes([*written, value])
 
 
-def _integer(value: int) -> bytes:
-    return _varint((value << 1) ^ (value >> 63))
+def _encode_integer(value: int) -> bytes:
+    return _encode_varint((value << 1) ^ (value >> 63))
 
 
-def _write_fields(out: BytesIO, fields: Fields) -> None:
+def _write_fields(out: BytesIO, fields: ThriftFields) -> None:
     last = 0
     for number, (kind, value) in fields.items():
-        kind = (TRUE if value else FALSE) if kind in (TRUE, FALSE) else kind
+        kind = (THRIFT_TRUE if value else THRIFT_FALSE) if kind in (THRIFT_TRUE, THRIFT_FALSE) else kind
         step = number - last
-        out.write(bytes([step << 4 | kind]) if 0 < step < 16 else struct.pack("B", kind) + _integer(number))
+        out.write(bytes([step << 4 | kind]) if 0 < step < 16 else struct.pack("B", kind) + _encode_integer(number))
         last = number
-        if kind not in (TRUE, FALSE):
-            _write(out, kind, value)
+        if kind not in (THRIFT_TRUE, THRIFT_FALSE):
+            _write_value(out, kind, value)
     out.write(b"\0")
 
 
-def _write(out: BytesIO, kind: int, value: Any) -> None:
-    if kind in (TRUE, FALSE, BYTE):
+def _write_value(out: BytesIO, kind: int, value: Any) -> None:
+    if kind in (THRIFT_TRUE, THRIFT_FALSE, THRIFT_BYTE):
         out.write(bytes([value]))
-    elif kind in INTEGERS:
-        out.write(_integer(value))
-    elif kind == DOUBLE:
+    elif kind in THRIFT_INTEGERS:
+        out.write(_encode_integer(value))
+    elif kind == THRIFT_DOUBLE:
         out.write(value)
-    elif kind == BINARY:
-        out.write(_varint(len(value)) + value)
-    elif kind in (LIST, SET):
+    elif kind == THRIFT_BINARY:
+        out.write(_encode_varint(len(value)) + value)
+    elif kind in (THRIFT_LIST, THRIFT_SET):
         inner, parts = value
         size = len(parts)
-        out.write(bytes([size << 4 | inner]) if size < 15 else bytes([15 << 4 | inner]) + _varint(size))
+        out.write(bytes([size << 4 | inner]) if size < 15 else bytes([15 << 4 | inner]) + _encode_varint(size))
         for part in parts:
-            _write(out, inner, part)
-    elif kind == MAP:
+            _write_value(out, inner, part)
+    elif kind == THRIFT_MAP:
         header, pairs = value
-        out.write(_varint(len(pairs)) + (bytes([header]) if pairs else b""))
+        out.write(_encode_varint(len(pairs)) + (bytes([header]) if pairs else b""))
         for key, held in pairs:
-            _write(out, header >> 4, key)
-            _write(out, header & 15, held)
+            _write_value(out, header >> 4, key)
+            _write_value(out, header & 15, held)
     elif isinstance(value, bytes):  # a structure that was written before
         out.write(value)
     else:

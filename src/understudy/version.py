@@ -1,3 +1,3 @@
 """The version of this package, where every part of it can read it: asking the installation would fail where there is none."""
 
-VERSION = "0.1.0"
+PACKAGE_VERSION = "0.1.0"

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.accounting.budget import DEFAULT_DELTA, Budget, exact, spell, spell_apart, uniform, weighted
+from understudy.accounting.budget import (
+    DEFAULT_DELTA,
+    Budget,
+    spell_value,
+    spell_values_apart,
+    split_by_weights,
+    split_evenly,
+    to_exact_fraction,
+)
 from understudy.accounting.cost import Currency
 from understudy.errors import InvalidBudget
 
@@ -67,7 +75,7 @@ def test_whole_numbers_are_exact(written):
 
 @given(st.floats(min_value=1e-300, max_value=1e300))
 def test_a_float_means_the_decimal_that_python_shows(value):
-    assert exact(value) == Fraction(repr(value))
+    assert to_exact_fraction(value) == Fraction(repr(value))
 
 
 def test_the_default_delta_is_stated_and_does_not_look_at_rows():
@@ -87,12 +95,12 @@ def test_the_currency_follows_from_delta():
 
 @given(st.fractions(min_value="1/1000", max_value=10), st.integers(1, 50))
 def test_equal_parts_add_up_exactly(total, parts):
-    assert sum(uniform(total, parts)) == total
+    assert sum(split_evenly(total, parts)) == total
 
 
 @given(st.fractions(min_value="1/1000", max_value=10), st.lists(st.integers(1, 1000), min_size=1, max_size=20))
 def test_weighted_parts_add_up_exactly_and_keep_their_proportions(total, weights):
-    parts = weighted(total, weights)
+    parts = split_by_weights(total, weights)
     assert sum(parts) == total
     assert all(part * weights[0] == parts[0] * weight for part, weight in zip(parts, weights, strict=True))
 
@@ -108,12 +116,12 @@ def test_a_split_budget_adds_up_in_both_numbers(weights):
 @pytest.mark.parametrize("weights", [[], [0, 1], [-1, 2], ["x"], [float("nan")]], ids=repr)
 def test_weights_that_divide_nothing_are_refused(weights):
     with pytest.raises(InvalidBudget, match="weights"):
-        weighted(Fraction(1), weights)
+        split_by_weights(Fraction(1), weights)
 
 
 def test_no_parts_at_all_are_refused():
     with pytest.raises(InvalidBudget, match="at least one part"):
-        uniform(Fraction(1), 0)
+        split_evenly(Fraction(1), 0)
 
 
 @pytest.mark.parametrize(
@@ -129,10 +137,10 @@ def test_no_parts_at_all_are_refused():
     ],
 )
 def test_numbers_are_spelled_as_people_write_them(value, text):
-    assert spell(Fraction(value)) == text
+    assert spell_value(Fraction(value)) == text
 
 
 @given(st.fractions(min_value=0, max_value=5), st.fractions(min_value="1e-12", max_value=1))
 def test_a_price_that_is_too_high_never_looks_equal_to_what_is_left(left, more):
-    asked, rest = spell_apart(left + more, left)
+    asked, rest = spell_values_apart(left + more, left)
     assert asked != rest

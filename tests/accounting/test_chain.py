@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.accounting.chain import (
-    COLUMNS,
     DELTA_UNITS,
     EPSILON_UNITS,
-    GENESIS,
-    Entry,
-    canonical,
+    GENESIS_DIGEST,
+    LEDGER_ENTRY_COLUMNS,
+    LedgerEntry,
+    canonical_json,
     digest_of,
     units_down,
     units_up,
 )
 
-ENTRY = Entry(
+ENTRY = LedgerEntry(
     number=1, time="2020-01-01T00:00:00.000+00:00", kind="note", event="e", run="", step=None, analyst="", scope="",
-    epsilon=0, delta=0, detail="{}", previous=GENESIS,
+    epsilon=0, delta=0, detail="{}", previous=GENESIS_DIGEST,
 )  # fmt: skip
 
 
@@ -33,10 +33,10 @@ def test_the_order_of_keys_does_not_matter_and_everything_else_does():
 def test_what_json_cannot_say_is_refused():
     for value in (float("nan"), {1, 2}, b"x", Fraction(1, 2)):
         with pytest.raises((TypeError, ValueError)):
-            canonical(value)
+            canonical_json(value)
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", LEDGER_ENTRY_COLUMNS)
 def test_a_seal_covers_every_column(name):
     other = replace(ENTRY, **{name: 7 if isinstance(getattr(ENTRY, name), int) or name == "step" else "other"})
     assert other.seal() != ENTRY.seal()

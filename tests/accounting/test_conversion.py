@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.conversion import (
-    MARGIN,
+    CONVERSION_MARGIN,
     delta_of_gdp,
     delta_of_zcdp,
     epsilon_of,
@@ -91,18 +91,20 @@ def test_mu_squared_is_never_too_large_and_hardly_too_small():
     for budget in random_budgets(150, seed=1):
         mu_squared = mu_squared_for(budget)
         assert exact_delta_gdp(budget.epsilon, mpmath.sqrt(_mp(mu_squared))) <= _mp(budget.delta)
-        assert exact_delta_gdp(budget.epsilon, mpmath.sqrt(_mp(mu_squared * (1 + 3 * MARGIN)))) > _mp(budget.delta)
+        assert exact_delta_gdp(budget.epsilon, mpmath.sqrt(_mp(mu_squared * (1 + 3 * CONVERSION_MARGIN)))) > _mp(
+            budget.delta
+        )
 
 
 def test_the_safety_margin_is_many_times_the_numerical_error():
     worst = 0.0
     for budget in random_budgets(150, seed=2):
-        mu = mpmath.sqrt(_mp(mu_squared_for(budget) / (1 - MARGIN)))
+        mu = mpmath.sqrt(_mp(mu_squared_for(budget) / (1 - CONVERSION_MARGIN)))
         root = mpmath.findroot(
             lambda m, b=budget: mpmath.log(exact_delta_gdp(b.epsilon, m)) - mpmath.log(_mp(b.delta)), mu
         )
         worst = max(worst, float(abs(root / mu - 1)))
-    assert worst < float(MARGIN) / 100
+    assert worst < float(CONVERSION_MARGIN) / 100
 
 
 def test_gdp_epsilon_is_never_too_small_and_hardly_too_large():
@@ -112,7 +114,7 @@ def test_gdp_epsilon_is_never_too_small_and_hardly_too_large():
         epsilon, mu = epsilon_of_gdp(mu_squared, delta), mpmath.sqrt(_mp(mu_squared))
         assert exact_delta_gdp(epsilon, mu) <= _mp(delta)
         if epsilon > Fraction(1, 10**9):
-            assert exact_delta_gdp(epsilon * (1 - 3 * MARGIN) - Fraction(2, 10**12), mu) > _mp(delta)
+            assert exact_delta_gdp(epsilon * (1 - 3 * CONVERSION_MARGIN) - Fraction(2, 10**12), mu) > _mp(delta)
 
 
 def test_zcdp_numbers_hold_with_sixty_digits():
@@ -121,7 +123,7 @@ def test_zcdp_numbers_hold_with_sixty_digits():
         rho = rho_for(budget)
         assert _best_delta_zcdp(budget.epsilon, rho) <= _mp(budget.delta)
         assert _best_delta_zcdp(epsilon_of_zcdp(rho, budget.delta), rho) <= _mp(budget.delta)
-        assert _best_delta_zcdp(budget.epsilon, rho * (1 + 3 * MARGIN)) > _mp(budget.delta)
+        assert _best_delta_zcdp(budget.epsilon, rho * (1 + 3 * CONVERSION_MARGIN)) > _mp(budget.delta)
 
 
 def _best_delta_zcdp(epsilon, rho):

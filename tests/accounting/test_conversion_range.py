@@ -8,7 +8,7 @@ import pytest
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.conversion import (
-    MARGIN,
+    CONVERSION_MARGIN,
     delta_of_gdp,
     delta_of_zcdp,
     epsilon_of_gdp,
@@ -79,7 +79,7 @@ def check_budgets(epsilons, deltas):
         budget = Budget.of(epsilon, delta)
         amount = convert(budget)
         assert exact(amount, budget.epsilon) <= log(budget.delta), (convert, budget)
-        assert exact(amount * (1 + 3 * MARGIN), budget.epsilon) > log(budget.delta), (convert, budget)
+        assert exact(amount * (1 + 3 * CONVERSION_MARGIN), budget.epsilon) > log(budget.delta), (convert, budget)
 
 
 def check_amounts(amounts, deltas):
@@ -88,7 +88,7 @@ def check_amounts(amounts, deltas):
         amount, target = Fraction(spent), Fraction(delta)
         epsilon = convert(amount, target)
         assert exact(amount, epsilon) <= log(target), (convert, spent, delta)
-        smaller = epsilon * (1 - 3 * MARGIN) - GRID
+        smaller = epsilon * (1 - 3 * CONVERSION_MARGIN) - GRID
         if smaller > 0:
             assert exact(amount, smaller) > log(target), (convert, spent, delta)
 
@@ -100,11 +100,11 @@ def check_pure(epsilons):
         corner = 1 / (1 + mpmath.exp(exactly(epsilon)))
         error = lambda square: mpmath.erfc(mpmath.sqrt(exactly(square) / 8)) / 2  # noqa: E731
         mu_squared = mu_squared_of_pure(epsilon)
-        assert error(mu_squared) <= corner < error(mu_squared * (1 - 5 * MARGIN)), text
+        assert error(mu_squared) <= corner < error(mu_squared * (1 - 5 * CONVERSION_MARGIN)), text
         back = pure_of_mu_squared(min(mu_squared, Fraction(10**6)))
         assert mu_squared_of_pure(back) <= mu_squared
         if mu_squared <= 10**6:
-            assert back >= epsilon * (1 - 5 * MARGIN), text
+            assert back >= epsilon * (1 - 5 * CONVERSION_MARGIN), text
         assert rho_of_pure(epsilon) == epsilon**2 / 2
 
 

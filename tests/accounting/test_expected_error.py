@@ -7,7 +7,7 @@ import mpmath
 import pytest
 
 from understudy.accounting.cost import Currency, Sensitivity
-from understudy.accounting.expected_error import deviation, expected, within
+from understudy.accounting.expected_error import expected_noise, noise_deviation, noise_half_width
 from understudy.accounting.law import Law
 
 ONE = Sensitivity(Fraction(1), Fraction(1))
@@ -33,20 +33,20 @@ def probabilities(law, scale):
 @pytest.mark.parametrize("scale", SCALES)
 def test_deviation_and_half_width_are_those_of_the_law(law, scale):
     p = probabilities(law, scale)
-    assert deviation(law, Fraction(scale)) == pytest.approx(
+    assert noise_deviation(law, Fraction(scale)) == pytest.approx(
         math.sqrt(2 * sum(k * k * x for k, x in enumerate(p))), rel=1e-9
     )
-    k = within(law, Fraction(scale), 0.95)
+    k = noise_half_width(law, Fraction(scale), 0.95)
     assert p[0] + 2 * sum(p[1 : k + 1]) >= 0.95
     assert k == 0 or p[0] + 2 * sum(p[1:k]) < 0.95
 
 
 def test_dividing_a_pure_budget_by_k_multiplies_the_noise_by_k():
-    assert expected(Fraction(1), ONE, Currency.PURE, parts=8).scale == 8
-    assert expected(Fraction(1), ONE, Currency.GDP, parts=16).scale == 4
+    assert expected_noise(Fraction(1), ONE, Currency.PURE, parts=8).scale == 8
+    assert expected_noise(Fraction(1), ONE, Currency.GDP, parts=16).scale == 4
 
 
 def test_no_scale_is_no_error():
     for law in Law:
-        assert deviation(law, Fraction(0)) == within(law, Fraction(0), 0.95) == 0
-    assert deviation(Law.DISCRETE_LAPLACE, Fraction(1, 2**20)) == 0
+        assert noise_deviation(law, Fraction(0)) == noise_half_width(law, Fraction(0), 0.95) == 0
+    assert noise_deviation(Law.DISCRETE_LAPLACE, Fraction(1, 2**20)) == 0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from understudy.accounting.budget import Budget
 from understudy.accounting.conversion import mu_squared_for, rho_for
 from understudy.accounting.cost import Cost, Currency
-from understudy.accounting.filter import Filter, parallel, sequential
+from understudy.accounting.filter import Filter, compose_parallel, compose_sequential
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import BudgetExceeded, InvalidBudget
 
@@ -123,34 +123,34 @@ def test_thresholds_take_their_share_of_delta_from_the_whole():
     filter = Filter.of(budget, threshold_delta=share)
     assert filter.total == mu_squared_for(Budget.of(1, "6e-10"))
     assert filter.delta == share
-    assert filter.fits(budget)
-    assert not Filter(Currency.GDP, filter.total, 2 * share).fits(budget)
-    assert not Filter(Currency.GDP, Filter.of(budget).total, share).fits(budget)
+    assert filter.fits_budget(budget)
+    assert not Filter(Currency.GDP, filter.total, 2 * share).fits_budget(budget)
+    assert not Filter(Currency.GDP, Filter.of(budget).total, share).fits_budget(budget)
     for beyond in (budget.delta, 2 * budget.delta, Fraction(-1, 10**10)):
         with pytest.raises(InvalidBudget, match="set aside for thresholds"):
             Filter.of(budget, threshold_delta=beyond)
 
 
 def test_a_pure_filter_fits_only_its_budget():
-    assert Filter(Currency.PURE, Fraction(1)).fits(Budget.of(1))
-    assert not Filter(Currency.PURE, Fraction(1), Fraction(1, 10**8)).fits(Budget.of(1))
+    assert Filter(Currency.PURE, Fraction(1)).fits_budget(Budget.of(1))
+    assert not Filter(Currency.PURE, Fraction(1), Fraction(1, 10**8)).fits_budget(Budget.of(1))
 
 
 def test_four_questions_one_after_another():
-    assert sequential(pure(x) for x in ("0.5", "0.2", "0.25", "0.25")).amount == Fraction("1.2")
+    assert compose_sequential(pure(x) for x in ("0.5", "0.2", "0.25", "0.25")).amount == Fraction("1.2")
 
 
 @pytest.mark.parametrize(("neighbours", "cost"), [(Neighbours.ADD_REMOVE, "1.0"), (Neighbours.REPLACE, "1.2")])
 def test_two_of_them_about_disjoint_parts(neighbours, cost):
     """.5 + max(.2, .25) + .25, and the sum where a row may move from one part to the other."""
-    apart = parallel([pure("0.2"), pure("0.25")], neighbours)
-    assert sequential([pure("0.5"), apart, pure("0.25")]).amount == Fraction(cost)
+    apart = compose_parallel([pure("0.2"), pure("0.25")], neighbours)
+    assert compose_sequential([pure("0.5"), apart, pure("0.25")]).amount == Fraction(cost)
 
 
 @given(st.lists(st.tuples(costs, costs), min_size=1, max_size=8), st.sampled_from(Neighbours))
 def test_parallel_is_never_dearer_than_sequential_nor_cheaper_than_its_dearest_part(parts, neighbours):
     bill = [pure(*part) for part in parts]
-    apart, together = parallel(bill, neighbours), sequential(bill)
+    apart, together = compose_parallel(bill, neighbours), compose_sequential(bill)
     assert max(c.amount for c in bill) <= apart.amount <= together.amount
     assert max(c.delta for c in bill) <= apart.delta <= together.delta
     assert apart.amount <= 2 * max(c.amount for c in bill)
@@ -158,4 +158,4 @@ def test_parallel_is_never_dearer_than_sequential_nor_cheaper_than_its_dearest_p
 
 def test_parts_that_share_a_person_are_not_disjoint():
     bill = [pure("0.2"), pure("0.25"), pure("0.1")]
-    assert parallel(bill, Neighbours.ADD_REMOVE, constant_within_unit=False) == sequential(bill)
+    assert compose_parallel(bill, Neighbours.ADD_REMOVE, constant_within_unit=False) == compose_sequential(bill)

@@ -199,7 +199,7 @@ def test_missing_files_and_folders_are_named(tmp_path):
 def test_a_ledger_held_by_somebody_else_is_waited_for_and_then_named(tmp_path, monkeypatch):
     path = tmp_path / "a.ledger"
     Ledger.create(path, dataset="a").close()
-    monkeypatch.setattr(ledgerfile, "PATIENCE", 0.05)
+    monkeypatch.setattr(ledgerfile, "MAX_LEDGER_WAIT_SECONDS", 0.05)
     with Ledger.open(path) as ledger:
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
@@ -211,8 +211,8 @@ def test_a_ledger_held_by_somebody_else_is_waited_for_and_then_named(tmp_path, m
 
 
 def spend_and_raise(ledger, error):
-    with ledger._file.writing() as connection:
-        ledgerfile.append(connection, kind="note", event="x", detail={}, epsilon=5)
+    with ledger._file.write_transaction() as connection:
+        ledgerfile.append_entry(connection, kind="note", event="x", detail={}, epsilon=5)
         raise error
 
 
@@ -228,8 +228,11 @@ def test_an_error_inside_a_transaction_undoes_it(tmp_path):
 def test_the_table_itself_refuses_to_overspend(tmp_path):
     """Should every check above it fail, the database still says no."""
     with Ledger.create(tmp_path / "a.ledger", dataset="a", cap=Budget(5 * UNIT, Fraction(0))) as ledger:
-        with pytest.raises(BudgetExceeded, match="does not fit the account"), ledger._file.writing() as connection:
-            ledgerfile.append(connection, kind="reserve", event="x", detail={}, epsilon=6)
+        with (
+            pytest.raises(BudgetExceeded, match="does not fit the account"),
+            ledger._file.write_transaction() as connection,
+        ):
+            ledgerfile.append_entry(connection, kind="reserve", event="x", detail={}, epsilon=6)
         ledger.verify()
 
 
@@ -287,7 +290,7 @@ def old_ledger(path, spends):
         writer.execute("BEGIN IMMEDIATE")
         detail = {"epsilon": "1/1000000000", "delta": "0", "currency": "pure", "total": "1/1000000000"}
         detail["total_delta"] = "0"
-        ledgerfile.append(writer, kind="reserve", event="x", run=str(run), epsilon=1, detail=detail)
+        ledgerfile.append_entry(writer, kind="reserve", event="x", run=str(run), epsilon=1, detail=detail)
         writer.execute("COMMIT")
     shutil.copyfile(making, path)
     shutil.copyfile(f"{making}-wal", f"{path}-wal")
@@ -373,12 +376,12 @@ def cut(scratch):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous=EXTRA")
     connection.execute("BEGIN IMMEDIATE")
-    ledgerfile.append(connection, kind="note", event="x", detail={})
+    ledgerfile.append_entry(connection, kind="note", event="x", detail={})
     unsure = Path(f"{path}-journal").read_bytes()
     connection.execute("PRAGMA cache_size=1")  # writes pages to the file before the entry is whole, after the journal
     connection.execute("PRAGMA cache_spill=1")
     for _ in range(20):
-        ledgerfile.append(connection, kind="note", event="x" * 3000, detail={})
+        ledgerfile.append_entry(connection, kind="note", event="x" * 3000, detail={})
     sure, during = Path(f"{path}-journal").read_bytes(), path.read_bytes()
     connection.execute("ROLLBACK")
     connection.close()
@@ -425,6 +428,6 @@ def test_a_power_cut_while_the_file_is_written_loses_no_acknowledged_spend(scrat
 
 
 def test_every_entry_waits_for_the_disk_and_for_the_journal_to_be_gone(tmp_path):
-    with Ledger.create(tmp_path / "a.ledger", dataset="a") as ledger, ledger._file.reading() as connection:
+    with Ledger.create(tmp_path / "a.ledger", dataset="a") as ledger, ledger._file.read_transaction() as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA

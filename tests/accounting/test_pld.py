@@ -21,7 +21,7 @@ from scipy.special import log_ndtr
 from understudy.accounting.conversion import epsilon_of
 from understudy.accounting.cost import Currency, Sensitivity
 from understudy.accounting.law import Law
-from understudy.accounting.pricing import GRID, price, price_choice
+from understudy.accounting.pricing import NOISE_SCALE_DENOMINATOR, price, price_choice
 
 ONE = Sensitivity(Fraction(1), Fraction(1))
 
@@ -84,7 +84,10 @@ def choice(epsilon, step, where):
 
 
 def random_scale(rng, low, high):
-    return Fraction(math.ceil(math.exp(rng.uniform(math.log(low), math.log(high))) * GRID), GRID)
+    return Fraction(
+        math.ceil(math.exp(rng.uniform(math.log(low), math.log(high))) * NOISE_SCALE_DENOMINATOR),
+        NOISE_SCALE_DENOMINATOR,
+    )
 
 
 def random_delta(rng):
@@ -160,7 +163,7 @@ def mixed(rng, currency, step):
         costs.append(price(law, scale, ONE, currency))
         parts.append(losses[law](scale, step))
     for _ in range(rng.integers(0, 3)):
-        epsilon = Fraction(math.ceil(rng.uniform(0.1, 1.5) * GRID), GRID)
+        epsilon = Fraction(math.ceil(rng.uniform(0.1, 1.5) * NOISE_SCALE_DENOMINATOR), NOISE_SCALE_DENOMINATOR)
         costs.append(price_choice(epsilon, currency))
         parts.append(choice(epsilon, step, rng.uniform(0.02, 0.98)))
     return costs, parts

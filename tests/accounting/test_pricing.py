@@ -13,8 +13,8 @@ from understudy.accounting.conversion import mu_squared_of_pure
 from understudy.accounting.cost import Currency, Sensitivity
 from understudy.accounting.law import Law
 from understudy.accounting.pricing import (
-    CHOICE_GDP,
-    GRID,
+    CHOICE_MU_SQUARED,
+    NOISE_SCALE_DENOMINATOR,
     choice_epsilon_for,
     default_law,
     price,
@@ -22,7 +22,7 @@ from understudy.accounting.pricing import (
     scale_for,
 )
 from understudy.errors import InvalidBudget, Refused
-from understudy.noise import draw
+from understudy.noise import draw_noise
 from understudy.noise.reference import is_double
 
 ACCEPTED = [
@@ -42,7 +42,7 @@ sizes = st.tuples(st.fractions(min_value="1/64", max_value=1000), st.integers(1,
 
 def next_finer(scale):
     """The next smaller scale: a step of the grid below, or the next double where those lie further apart."""
-    return min(scale - Fraction(1, GRID), Fraction(math.nextafter(float(scale), 0)))
+    return min(scale - Fraction(1, NOISE_SCALE_DENOMINATOR), Fraction(math.nextafter(float(scale), 0)))
 
 
 @pytest.mark.parametrize(("law", "currency"), ACCEPTED)
@@ -50,7 +50,7 @@ def next_finer(scale):
 @settings(deadline=None)
 def test_a_scale_never_costs_more_than_was_paid_and_a_finer_one_would(law, currency, amount, sensitivity):
     scale = scale_for(law, amount, sensitivity, currency)
-    assert GRID % scale.denominator == 0
+    assert NOISE_SCALE_DENOMINATOR % scale.denominator == 0
     assert price(law, scale, sensitivity, currency).amount <= amount
     finer = next_finer(scale)
     if finer > 0 and (law, currency) != (Law.DISCRETE_LAPLACE, Currency.GDP):  # whose price is a rounded one
@@ -70,7 +70,7 @@ def test_a_wide_scale_of_a_zcdp_run_is_drawn_with():
     one = Sensitivity(Fraction(1), Fraction(1))
     scale = scale_for(Law.DISCRETE_GAUSSIAN, Fraction(1, 3 * 2**80), one, Currency.ZCDP)
     assert 2**40 < scale < 2**41
-    assert draw(Law.DISCRETE_GAUSSIAN, scale, 3).shape == (3,)
+    assert draw_noise(Law.DISCRETE_GAUSSIAN, scale, 3).shape == (3,)
 
 
 @pytest.mark.parametrize(("law", "currency"), REFUSED)
@@ -148,7 +148,7 @@ def needed_mu_squared(epsilon):
 
 def test_a_choice_is_dominated_by_its_gaussian_up_to_four():
     worst = max(needed_mu_squared(epsilon) for epsilon in [0.001, 0.01, *np.arange(0.05, 4.001, 0.05)])
-    assert worst < float(CHOICE_GDP)
+    assert worst < float(CHOICE_MU_SQUARED)
     assert worst > math.pi / 8 * 0.999
 
 

@@ -137,7 +137,7 @@ def test_a_finished_run_replays_and_takes_no_more_questions(ledger, run):
     run.finish()
     run.finish()
     again = ledger.resume(run.id)
-    assert again.finished
+    assert again.is_finished
     assert again.answer(0, AGE) == b"noisy"
     with pytest.raises(LedgerError, match="is finished"):
         again.charge(1, pure("0.1"), SEX)

@@ -73,13 +73,13 @@ def grid(low, high):
 @pytest.mark.parametrize("neighbours", BOTH)
 def test_count(neighbours):
     seen = furthest(lambda rows: [rows.count(1)], neighbouring(singles([0, 1]), neighbours, range(1, 7)))
-    assert seen == sensitivity.count(neighbours) == Sensitivity(Fraction(1), Fraction(1))
+    assert seen == sensitivity.count_sensitivity(neighbours) == Sensitivity(Fraction(1), Fraction(1))
 
 
 @pytest.mark.parametrize("n", range(1, 7))
 def test_fraction(n):
     seen = furthest(lambda rows: [Fraction(rows.count(1), len(rows))], neighbouring(singles([0, 1]), REPLACE, [n]))
-    assert tight(sensitivity.fraction(REPLACE, n=n), seen)
+    assert tight(sensitivity.fraction_sensitivity(REPLACE, n=n), seen)
     assert seen.l1 == Fraction(1, n)
 
 
@@ -90,7 +90,7 @@ def test_sum(bounds, neighbours):
     seen = furthest(
         lambda rows: [sum(rows, Fraction(0))], neighbouring(singles(grid(low, high)), neighbours, range(1, 7))
     )
-    assert tight(sensitivity.total(neighbours, low=low, high=high), seen)
+    assert tight(sensitivity.sum_sensitivity(neighbours, low=low, high=high), seen)
 
 
 @pytest.mark.parametrize("bounds", BOUNDS)
@@ -100,7 +100,7 @@ def test_mean(bounds, n):
     seen = furthest(
         lambda rows: [sum(rows, Fraction(0)) / len(rows)], neighbouring(singles(grid(low, high)), REPLACE, [n])
     )
-    assert tight(sensitivity.mean(REPLACE, low=low, high=high, n=n), seen)
+    assert tight(sensitivity.mean_sensitivity(REPLACE, low=low, high=high, n=n), seen)
 
 
 def _median(rows):
@@ -113,7 +113,7 @@ def _median(rows):
 def test_median_under_replace(bounds, n):
     low, high = bounds
     seen = furthest(_median, neighbouring(singles(grid(low, high)), REPLACE, [n]))
-    assert tight(sensitivity.median(REPLACE, low=low, high=high, n=n), seen)
+    assert tight(sensitivity.median_sensitivity(REPLACE, low=low, high=high, n=n), seen)
     assert seen.l1 == Fraction(high - low) / (1 if n % 2 else 2)
 
 
@@ -122,7 +122,7 @@ def test_median_under_add_remove(bounds):
     """Half the width at n = 2 already; the whole width is claimed, since the claim must not depend on a private n."""
     low, high = bounds
     seen = furthest(_median, neighbouring(singles(grid(low, high)), ADD, range(2, 7)))
-    assert holds(sensitivity.median(ADD, low=low, high=high), seen)
+    assert holds(sensitivity.median_sensitivity(ADD, low=low, high=high), seen)
     assert seen.l1 == Fraction(high - low) / 2
 
 
@@ -137,7 +137,7 @@ def test_variance(bounds, n, less):
         return [sum(((row - mean) ** 2 for row in rows), Fraction(0)) / (n - less)]
 
     seen = furthest(query, neighbouring(singles(grid(low, high)), REPLACE, [n]))
-    assert tight(sensitivity.variance(REPLACE, low=low, high=high, n=n, divisor=n - less), seen)
+    assert tight(sensitivity.variance_sensitivity(REPLACE, low=low, high=high, n=n, divisor=n - less), seen)
 
 
 @pytest.mark.parametrize("bounds", BOUNDS)
@@ -147,7 +147,7 @@ def test_extremes(bounds, neighbours, end):
     low, high = bounds
     sizes = range(2, 7) if neighbours is ADD else range(1, 7)
     seen = furthest(lambda rows: [end(rows)], neighbouring(singles(grid(low, high)), neighbours, sizes))
-    assert tight(sensitivity.extreme(neighbours, low=low, high=high), seen)
+    assert tight(sensitivity.extreme_sensitivity(neighbours, low=low, high=high), seen)
 
 
 @pytest.mark.parametrize("cells", [1, 2, 4])
@@ -155,19 +155,21 @@ def test_extremes(bounds, neighbours, end):
 def test_histogram(cells, neighbours):
     query = lambda rows: [rows.count(cell) for cell in range(cells)]  # noqa: E731
     seen = furthest(query, neighbouring(singles(range(cells)), neighbours, range(1, 7)))
-    assert seen == sensitivity.histogram(neighbours, cells=cells)
+    assert seen == sensitivity.histogram_sensitivity(neighbours, cells=cells)
 
 
 def test_histogram_numbers():
-    assert sensitivity.histogram(ADD, cells=9) == Sensitivity(Fraction(1), Fraction(1), 1, Fraction(1))
-    assert sensitivity.histogram(REPLACE, cells=9) == Sensitivity(Fraction(2), Fraction(2), 2, Fraction(1))
-    assert sensitivity.histogram(REPLACE, cells=9, max_rows=3) == Sensitivity(Fraction(6), Fraction(18), 6, Fraction(3))
+    assert sensitivity.histogram_sensitivity(ADD, cells=9) == Sensitivity(Fraction(1), Fraction(1), 1, Fraction(1))
+    assert sensitivity.histogram_sensitivity(REPLACE, cells=9) == Sensitivity(Fraction(2), Fraction(2), 2, Fraction(1))
+    assert sensitivity.histogram_sensitivity(REPLACE, cells=9, max_rows=3) == Sensitivity(
+        Fraction(6), Fraction(18), 6, Fraction(3)
+    )
 
 
 @pytest.mark.parametrize("n", range(1, 7))
 def test_proportions(n):
     query = lambda rows: [Fraction(rows.count(cell), n) for cell in range(3)]  # noqa: E731
-    assert furthest(query, neighbouring(singles(range(3)), REPLACE, [n])) == sensitivity.proportions(
+    assert furthest(query, neighbouring(singles(range(3)), REPLACE, [n])) == sensitivity.proportions_sensitivity(
         REPLACE, cells=3, n=n
     )
 
@@ -178,9 +180,9 @@ def test_many_counts(neighbours):
     predicates = [set(kept) for size in (1, 2, 3) for kept in combinations(range(3), size)]
     query = lambda rows: [sum(row in kept for row in rows) for kept in predicates]  # noqa: E731
     seen = furthest(query, neighbouring(singles(range(3)), neighbours, range(1, 7)))
-    assert holds(sensitivity.counts(len(predicates), neighbours), seen)
+    assert holds(sensitivity.counts_sensitivity(len(predicates), neighbours), seen)
     same = furthest(lambda rows: [rows.count(1)] * 5, neighbouring(singles(range(3)), neighbours, range(1, 7)))
-    assert same == sensitivity.counts(5, neighbours)
+    assert same == sensitivity.counts_sensitivity(5, neighbours)
 
 
 @pytest.mark.parametrize("neighbours", BOTH)
@@ -189,11 +191,11 @@ def test_workload(neighbours, seed):
     matrix = np.random.default_rng(seed).integers(-3, 4, (3, 4)).tolist()
     query = lambda rows: [sum(line[row] for row in rows) for line in matrix]  # noqa: E731
     seen = furthest(query, neighbouring(singles(range(4)), neighbours, range(1, 5)))
-    assert seen == sensitivity.workload(matrix, neighbours)
+    assert seen == sensitivity.workload_sensitivity(matrix, neighbours)
     by_id = furthest(query, neighbouring(bundles(range(4), 2), neighbours, range(1, 3)))
-    assert holds(sensitivity.workload(matrix, neighbours, max_rows=2), by_id)
+    assert holds(sensitivity.workload_sensitivity(matrix, neighbours, max_rows=2), by_id)
     if neighbours is ADD:
-        assert tight(sensitivity.workload(matrix, neighbours, max_rows=2), by_id)
+        assert tight(sensitivity.workload_sensitivity(matrix, neighbours, max_rows=2), by_id)
 
 
 @pytest.mark.parametrize("neighbours", BOTH)
@@ -201,9 +203,9 @@ def test_workload(neighbours, seed):
 def test_units_of_several_rows(neighbours, max_rows):
     pairs = list(neighbouring(bundles([0, 1, 2], max_rows), neighbours, range(1, 5 - max_rows + 1)))
     counted = furthest(lambda rows: [rows.count(1)], pairs)
-    assert tight(sensitivity.count(neighbours, max_rows=max_rows), counted)
+    assert tight(sensitivity.count_sensitivity(neighbours, max_rows=max_rows), counted)
     cells = furthest(lambda rows: [rows.count(cell) for cell in range(3)], pairs)
-    claim = sensitivity.histogram(neighbours, cells=3, max_rows=max_rows)
+    claim = sensitivity.histogram_sensitivity(neighbours, cells=3, max_rows=max_rows)
     assert tight(claim, cells)
     assert holds(claim, cells)
     for low, high in BOUNDS:
@@ -211,7 +213,7 @@ def test_units_of_several_rows(neighbours, max_rows):
         summed = furthest(
             lambda rows: [sum(rows, Fraction(0))], neighbouring(bundles(values, max_rows), neighbours, [1, 2])
         )
-        assert holds(sensitivity.total(neighbours, low=low, high=high, max_rows=max_rows), summed)
+        assert holds(sensitivity.sum_sensitivity(neighbours, low=low, high=high, max_rows=max_rows), summed)
 
 
 AXES = [
@@ -241,7 +243,7 @@ def test_marginals_with_axis_maps_equal_the_norms_of_their_matrix(neighbours):
         assert claim.l2_squared == (moves**2).sum(1).max(), maps
         assert claim.linf == np.abs(moves).max(), maps
         assert claim.l0 == (moves != 0).sum(1).max(), maps
-        assert claim == sensitivity.workload(matrix.tolist(), neighbours)
+        assert claim == sensitivity.workload_sensitivity(matrix.tolist(), neighbours)
 
 
 @pytest.mark.parametrize("neighbours", BOTH)
@@ -279,22 +281,22 @@ def test_large_axes_need_no_matrix():
 def test_sum_mean_median_and_variance_of_numbers_between_zero_and_one():
     """1; unbounded; 1/n; 1 or 1/2; (n−1)/n² or 1/n."""
     unit = {"low": 0, "high": 1}
-    assert sensitivity.total(REPLACE, **unit).l1 == 1
+    assert sensitivity.sum_sensitivity(REPLACE, **unit).l1 == 1
     with pytest.raises(Refused, match=r"without bounds by any amount: give the column `min` and `max`"):
-        sensitivity.total(REPLACE, low=None, high=None)
-    assert sensitivity.mean(REPLACE, **unit, n=100).l1 == Fraction(1, 100)
-    assert [sensitivity.median(REPLACE, **unit, n=n).l1 for n in (99, 100)] == [1, Fraction(1, 2)]
-    assert sensitivity.variance(REPLACE, **unit, n=100, divisor=100).l1 == Fraction(99, 10_000)
-    assert sensitivity.variance(REPLACE, **unit, n=100, divisor=99).l1 == Fraction(1, 100)
+        sensitivity.sum_sensitivity(REPLACE, low=None, high=None)
+    assert sensitivity.mean_sensitivity(REPLACE, **unit, n=100).l1 == Fraction(1, 100)
+    assert [sensitivity.median_sensitivity(REPLACE, **unit, n=n).l1 for n in (99, 100)] == [1, Fraction(1, 2)]
+    assert sensitivity.variance_sensitivity(REPLACE, **unit, n=100, divisor=100).l1 == Fraction(99, 10_000)
+    assert sensitivity.variance_sensitivity(REPLACE, **unit, n=100, divisor=99).l1 == Fraction(1, 100)
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: sensitivity.fraction(ADD, n=10),
-        lambda: sensitivity.mean(ADD, low=0, high=1, n=10),
-        lambda: sensitivity.variance(ADD, low=0, high=1, n=10, divisor=10),
-        lambda: sensitivity.proportions(ADD, cells=3, n=10),
+        lambda: sensitivity.fraction_sensitivity(ADD, n=10),
+        lambda: sensitivity.mean_sensitivity(ADD, low=0, high=1, n=10),
+        lambda: sensitivity.variance_sensitivity(ADD, low=0, high=1, n=10, divisor=10),
+        lambda: sensitivity.proportions_sensitivity(ADD, cells=3, n=10),
     ],
 )
 def test_a_private_number_of_rows_divides_nothing(ask):
@@ -305,4 +307,4 @@ def test_a_private_number_of_rows_divides_nothing(ask):
 @pytest.mark.parametrize(("low", "high"), [(0, math.inf), (-math.inf, 0), (math.nan, 1), (2, 1), ("x", 1)])
 def test_bounds_that_bound_nothing_are_refused(low, high):
     with pytest.raises(Refused, match="`min` and `max`"):
-        sensitivity.total(ADD, low=low, high=high)
+        sensitivity.sum_sensitivity(ADD, low=low, high=high)

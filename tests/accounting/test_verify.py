@@ -12,7 +12,7 @@ from understudy.accounting.chain import digest_of
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.ledgerfile import LedgerFile
-from understudy.accounting.verify import audit
+from understudy.accounting.verify import audit_ledger
 from understudy.errors import LedgerError, LedgerTampered
 
 
@@ -195,7 +195,7 @@ def test_an_audit_can_be_repeated_while_the_ledger_is_used(copy):
         ledger.reserve(Budget.of(1, 0), event="x")
         ledger.verify()
         file = LedgerFile(copy)
-        audit(file)
+        audit_ledger(file)
         file.close()
 
 

@@ -8,11 +8,11 @@ from math import exp, sqrt
 
 import pytest
 
-from understudy.attacks.differencing import bound, differencing, guessed
+from understudy.attacks.differencing import max_guess_rate, run_differencing_attack, simulate_guess_rate
 
 
 def test_exact_counts_are_certain_and_noisy_ones_bounded():
-    found = differencing().facts
+    found = run_differencing_attack().facts
     assert found["exact"] == 1
     for epsilon, share in found["noisy"].items():
         assert share <= found["bound"][epsilon] + 5 * 0.5 / sqrt(found["trials"])
@@ -20,7 +20,7 @@ def test_exact_counts_are_certain_and_noisy_ones_bounded():
 
 def test_a_difference_of_more_than_one_still_tells():
     """By hand: every way in which x of 3 people can have a secret, and the best guess about each of them."""
-    for x, share in differencing(trials=10).facts["freddies"].items():
+    for x, share in run_differencing_attack(trials=10).facts["freddies"].items():
         ways = [way for way in product((0, 1), repeat=3) if sum(way) == int(x)]
         best = max(sum(bit == guess for way in ways for bit in way) for guess in (0, 1))
         assert share == best / (3 * len(ways))
@@ -32,8 +32,8 @@ def test_noise_lets_through_what_its_law_says(epsilon):
     t = exp(-float(epsilon) / 2)
     zero = ((1 - t) / (1 + t)) ** 2 * sum(t ** (2 * abs(k)) for k in range(-200, 201))
     expected = (1 + zero) / 2
-    assert abs(guessed(epsilon, 40_000) - expected) < 5 * 0.5 / sqrt(40_000)
+    assert abs(simulate_guess_rate(epsilon, 40_000) - expected) < 5 * 0.5 / sqrt(40_000)
 
 
 def test_the_bound():
-    assert bound(Fraction(1)) == pytest.approx(exp(1) / (1 + exp(1)))
+    assert max_guess_rate(Fraction(1)) == pytest.approx(exp(1) / (1 + exp(1)))

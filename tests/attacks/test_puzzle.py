@@ -24,7 +24,7 @@ def test_digits_say_how_a_number_was_rounded():
     assert one.median == (Fraction("2.5"), Fraction("3.5"))
     assert two.mean == (Fraction("3.495"), Fraction("3.505"))
     assert two.total == (7, 7)
-    assert not two.counted
+    assert not two.has_count
     assert three.count == (3, 5)
     assert three.mean == (Fraction("1.5"), Fraction("4.5"))
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.attacks.scoreboard import CASES, Known, Ratings, _named, scoreboard
+from understudy.attacks.scoreboard import (
+    KNOWLEDGE_CASES,
+    RatingKnowledge,
+    Ratings,
+    _identification_rates,
+    run_scoreboard_attack,
+)
 
 
 def test_the_more_is_known_the_more_are_named():
-    found = scoreboard(records=2_000, targets=80).facts
-    for case in CASES:
+    found = run_scoreboard_attack(records=2_000, targets=80).facts
+    for case in KNOWLEDGE_CASES:
         shares = list(found["named"][case.label].values())
         assert shares[-1] > 0.9
         assert shares[-1] > shares[0]
-    exact = found["named"][CASES[0].label]
+    exact = found["named"][KNOWLEDGE_CASES[0].label]
     assert all(exact[k] >= found["named"]["no dates"][k] for k in exact)
     assert found["wrongly_named"] <= 0.1
 
@@ -21,7 +27,7 @@ def test_the_more_is_known_the_more_are_named():
 def test_nobody_is_named_by_ratings_that_are_all_wrong():
     rng = np.random.default_rng(1)
     ratings = Ratings.made(2_000, 300, rng)
-    knows = Known(label="nothing", days=3, wrong=1)
-    right, _ = _named(ratings, knows, 2, 100, rng)
-    truly, _ = _named(ratings, CASES[0], 4, 100, rng)
+    knows = RatingKnowledge(label="nothing", days=3, wrong=1)
+    right, _ = _identification_rates(ratings, knows, 2, 100, rng)
+    truly, _ = _identification_rates(ratings, KNOWLEDGE_CASES[0], 4, 100, rng)
     assert right < 0.4 < 0.7 < truly

@@ -9,8 +9,8 @@ from statistics import median
 import numpy as np
 import pytest
 
-from understudy.attacks.puzzle import Puzzle, Statement, census_block
-from understudy.attacks.solver import solve
+from understudy.attacks.puzzle import PublishedStatistic, Puzzle, census_block
+from understudy.attacks.solver import solve_puzzle
 
 BLOCK = [
     "8 F B single",
@@ -63,7 +63,7 @@ def made(rng: np.random.Generator) -> Puzzle:
     people = np.argwhere(possible)
     n = int(rng.integers(1, 5))
     hidden = [tuple(people[i]) for i in rng.integers(0, len(people), n)]
-    statements = [Statement(name="all", cells=possible.copy(), count=(n, n))]
+    statements = [PublishedStatistic(name="all", cells=possible.copy(), count=(n, n))]
     for i in range(int(rng.integers(1, 5))):
         by_kind = rng.random() < 0.5
         shape = (kinds, 1) if by_kind else (kinds, len(values))
@@ -79,7 +79,7 @@ def made(rng: np.random.Generator) -> Puzzle:
             said["median"] = (m - slack, m + slack)
         if rng.random() < 0.3:
             said["total"] = (Fraction(sum(inside)) - slack, Fraction(sum(inside)) + slack)
-        statements.append(Statement(name=f"s{i}", cells=cells, **said))
+        statements.append(PublishedStatistic(name=f"s{i}", cells=cells, **said))
     return Puzzle(
         kinds=tuple((str(k),) for k in range(kinds)),
         values=values,
@@ -92,7 +92,7 @@ def made(rng: np.random.Generator) -> Puzzle:
 @pytest.mark.parametrize("seed", range(150))
 def test_all_tables_and_no_other(seed):
     puzzle = made(np.random.default_rng(seed))
-    found = solve(puzzle)
+    found = solve_puzzle(puzzle)
     assert found.complete
     assert len(found.tables) == len(set(found.tables)), "a table is found once"
     assert set(found.tables) == brute(puzzle)
@@ -100,42 +100,42 @@ def test_all_tables_and_no_other(seed):
 
 def test_the_block_has_one_solution():
     block = census_block()
-    found = solve(block)
+    found = solve_puzzle(block)
     assert found.complete
     assert [[block.described(*p) for p in table] for table in found.tables] == [BLOCK]
-    assert [block.described(*p) for p in found.certain()] == BLOCK
+    assert [block.described(*p) for p in found.people_in_all_tables()] == BLOCK
 
 
 def test_without_4a_there_are_two():
     block = census_block()
-    found = solve(block.without("4A"))
+    found = solve_puzzle(block.without_statistics("4A"))
     assert found.complete
     assert [[block.described(*p) for p in table] for table in found.tables] == [OTHER, BLOCK]
-    assert found.certain() == ()
+    assert found.people_in_all_tables() == ()
 
 
 def test_suppressed_cells_are_not_needed():
     block = census_block()
     suppressed = [s.name for s in block.statements if s.mean is None]
     assert len(suppressed) == 7
-    assert len(solve(block.without(*suppressed)).tables) == 1
+    assert len(solve_puzzle(block.without_statistics(*suppressed)).tables) == 1
 
 
 def test_a_limit_is_said():
-    block = census_block().without("3B", "4A", "2C", "2D")
-    found = solve(block, limit=20)
+    block = census_block().without_statistics("3B", "4A", "2C", "2D")
+    found = solve_puzzle(block, limit=20)
     assert not found.complete
     assert found.count == "more than 20"
-    assert not solve(block, effort=5).complete
+    assert not solve_puzzle(block, effort=5).complete
 
 
 def test_contradictions_have_no_solution():
     block = census_block()
     women = block.statements[1]
-    more = Statement(name="9Z", cells=women.cells, count=women.count, mean=(Fraction(40), Fraction(40)))
+    more = PublishedStatistic(name="9Z", cells=women.cells, count=women.count, mean=(Fraction(40), Fraction(40)))
     from dataclasses import replace
 
-    found = solve(replace(block, statements=(*block.statements, more)))
+    found = solve_puzzle(replace(block, statements=(*block.statements, more)))
     assert found.complete
     assert found.tables == ()
-    assert found.certain() == ()
+    assert found.people_in_all_tables() == ()

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from understudy.attacks.finding import Bar, Bars, Curve, Curves, Finding
-from understudy.attacks.svg import _spread, page, svg, ticks
+from understudy.attacks.finding import AttackFinding, Bar, Bars, Curve, Curves
+from understudy.attacks.svg import _separate_labels, axis_ticks, figure_to_svg, finding_to_html
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\""
 BARS = Bars(title=HOSTILE, axis="people", bars=(Bar(HOSTILE, 3), Bar("b", 0, "none", safe=True)))
@@ -19,7 +19,7 @@ LINES = Curves(
 
 @pytest.mark.parametrize("figure", [BARS, LOG, LINES], ids=["bars", "log", "lines"])
 def test_well_formed_and_labelled(figure):
-    text = svg(figure)
+    text = figure_to_svg(figure)
     root = ElementTree.fromstring(text)
     told = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
     assert figure.title in told
@@ -33,19 +33,19 @@ def test_well_formed_and_labelled(figure):
 
 
 def test_a_page_loads_nothing_and_escapes():
-    text = page(Finding(name="x", title=HOSTILE, text=(HOSTILE,), figure=BARS, facts={}))
+    text = finding_to_html(AttackFinding(name="x", title=HOSTILE, text=(HOSTILE,), figure=BARS, facts={}))
     assert "<script" not in text
     assert "src=" not in text
     assert "&lt;script&gt;" in text
 
 
 def test_labels_do_not_overlap():
-    placed = _spread([10, 11, 10, 80])
+    placed = _separate_labels([10, 11, 10, 80])
     assert all(b - a >= 18 for a, b in zip(sorted(placed), sorted(placed)[1:], strict=False))
 
 
 def test_ticks_end_within_the_axis():
     for end in (0.3, 1, 7, 12, 130, 9999):
-        marks = ticks(end)
+        marks = axis_ticks(end)
         assert 2 <= len(marks) <= 7
         assert marks[-1] <= end * (1 + 1e-9)

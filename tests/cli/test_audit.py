@@ -45,7 +45,7 @@ def test_a_broken_promise_ends_with_one(shell: Shell, monkeypatch: pytest.Monkey
     def half(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + self.draw(self.law, scale / 2, exact.shape)
 
-    monkeypatch.setattr(Room, "noisy", half)
+    monkeypatch.setattr(Room, "add_noise", half)
     done = shell("audit", "--synthesizer", "independent", "--epsilon", 10, "--runs", 400)
     assert done.code == 1
     assert "VIOLATION at 1e-6" in done.out

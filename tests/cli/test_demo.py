@@ -29,7 +29,7 @@ def test_the_whole_way(shell: Shell, tmp_path: Path, permissive: None) -> None:
     }
     assert len(rows_of(here / "survey.csv")) == 6_366
     assert abs(len(rows_of(here / "synthetic.csv")) - 6_366) < 300
-    assert set(told["comparison"]["columns"]) == {*module.QUESTIONNAIRE, "affairs"}
+    assert set(told["comparison"]["columns"]) == {*module.SURVEY_ANSWERS, "affairs"}
     assert max(told["comparison"]["columns"].values()) < 0.2
     assert len(told["comparison"]["pairs"]) == 36
     assert told["learned"] == ["the bounds of affairs", "the bins of affairs"]
@@ -43,7 +43,7 @@ def test_the_questionnaire_is_the_survey_s_own(tmp_path: Path) -> None:
     """Every answer in the survey is one the form offered, so declaring them loses nothing."""
     module.write_survey(tmp_path / "survey.csv")
     rows = rows_of(tmp_path / "survey.csv")
-    for name, answers in module.QUESTIONNAIRE.items():
+    for name, answers in module.SURVEY_ANSWERS.items():
         assert {row[name] for row in rows} == set(answers)
 
 
@@ -63,7 +63,7 @@ def test_it_is_told_in_a_pipe_too_as_plain_text_and_its_schema_is_a_file_a_perso
     ):
         assert said in done.out
     schema = load_schema(tmp_path / "here" / "survey.yaml")
-    assert [name for name in schema if not schema[name].closed] == ["affairs"]
+    assert [name for name in schema if not schema[name].is_closed] == ["affairs"]
 
 
 def test_without_statsmodels_one_line_says_what_to_do(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from understudy.attacks.finding import Bar, Bars, Curve, Curves
-from understudy.cli.plot import lines, plot
+from understudy.cli.plot import figure_lines, plot_figure
 
 BARS = Bars(title="known", axis="people", bars=(Bar("few", 1), Bar("many", 4, "4 of 5", safe=True)), top=5.0)
 LOG = Bars(title="tables", axis="tables", bars=(Bar("one", 1), Bar("hundred", 100), Bar("all", 10_000)), log=True)
@@ -19,7 +19,7 @@ LINES = Curves(
 
 
 def text(figure: Bars | Curves) -> list[str]:
-    return [line.plain for line in lines(figure)]
+    return [line.plain for line in figure_lines(figure)]
 
 
 def test_bars_are_as_long_as_their_values() -> None:
@@ -49,7 +49,7 @@ def test_a_single_point_is_drawn() -> None:
 
 
 def test_hostile_labels_are_text_and_a_pipe_has_no_colour(capsys: pytest.CaptureFixture[str]) -> None:
-    plot(Bars(title="[bold]x[/bold]", axis="", bars=(Bar("[red]a[/red]", 1),)))
+    plot_figure(Bars(title="[bold]x[/bold]", axis="", bars=(Bar("[red]a[/red]", 1),)))
     out = capsys.readouterr().out
     assert "[bold]x[/bold]" in out
     assert "[red]a[/red]" in out

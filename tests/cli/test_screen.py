@@ -87,9 +87,9 @@ def test_a_bar_says_the_round_and_what_the_account_charged() -> None:
     console = TextConsole(width=100, force_terminal=True, force_interactive=True, file=io.StringIO(), highlight=False)
     screen = Screen(console)
     with screen.progress():
-        screen.spending(0.1)
+        screen.note_spending(0.1)
         screen.step("measuring round 1", 0.1)
-        screen.spending(0.43)
+        screen.note_spending(0.43)
         screen.step("measuring round 7", 0.5)
         screen.step("not modelled together, for size (more than 10 cells): age × sex", 0.0)
         screen.step("fitting", 0.25)
@@ -134,7 +134,7 @@ def test_without_a_terminal_nothing_is_shown() -> None:
         screen.step("measuring", 0.5)
     screen.stage("writing", "1 row")
     screen.line("words")
-    assert not screen.watched
+    assert not screen.is_watched
 
 
 def test_it_is_told_what_went_to_other_and_long_lists_are_cut(tmp_path: Path, monkeypatch) -> None:

@@ -61,7 +61,7 @@ def test_what_a_run_had_no_room_for_is_reported(shell: Shell, people: Path, sche
     ]
     shares = {stage["stage"]: stage["share"] for stage in told["stages"]}
     # A part of what bins cost is shown as measured: their counts are kept.
-    for_open, for_bins = close.shares(load_schema(schema))
+    for_open, for_bins = close.discovery_shares(load_schema(schema))
     assert (for_open, for_bins > 0) == (0, True)
     assert shares["selection"] == pytest.approx(0.1 * float(1 - for_bins), rel=0.02)
 

@@ -14,37 +14,37 @@ from typing import Any
 import pytest
 
 from understudy.cli.screen import Screen
-from understudy.cli.stop import Interrupt, Signals, interrupted, say
+from understudy.cli.stop import CommandSignals, SignalInterrupt, is_interruption, write_last_line
 
 
 def test_a_signal_becomes_an_interrupt_and_is_remembered() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with Signals() as signals:
-        with pytest.raises(Interrupt):
+    with CommandSignals() as signals:
+        with pytest.raises(SignalInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
         assert signals.code == 143
-        assert interrupted(RuntimeError("a library's own answer"))
+        assert is_interruption(RuntimeError("a library's own answer"))
     assert signal.getsignal(signal.SIGTERM) is before
-    assert not interrupted(RuntimeError())
+    assert not is_interruption(RuntimeError())
 
 
 def test_a_second_signal_does_not_disturb_the_tidying_up() -> None:
-    with Signals():
-        with pytest.raises(Interrupt):
+    with CommandSignals():
+        with pytest.raises(SignalInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_one_line_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
-    say("two\n  lines")
+    write_last_line("two\n  lines")
     assert capfd.readouterr().err == "understudy: two lines\n"
 
 
 def test_a_signal_that_a_library_swallowed_is_heeded_at_the_next_step() -> None:
-    with Signals():
-        with contextlib.suppress(Interrupt):
+    with CommandSignals():
+        with contextlib.suppress(SignalInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
-        with pytest.raises(Interrupt):
+        with pytest.raises(SignalInterrupt):
             Screen(None).step("measuring", 0.5)
     Screen(None).step("measuring", 0.5)
 

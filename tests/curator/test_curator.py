@@ -13,7 +13,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Window
 from understudy.errors import BudgetExceeded, Refused
 from understudy.schema import Boolean, Identifier, Integer, Schema, Unit
-from understudy.schema.predicates.rules import Broken
+from understudy.schema.predicates.rules import BrokenRowPolicy
 
 SCHEMA = Schema(columns=(Boolean(name="smoker"), Integer(name="age", min=0, max=99)))
 ROWS = [{"smoker": bool(i % 3 == 0), "age": i % 100} for i in range(1000)]
@@ -53,7 +53,7 @@ def test_more_than_is_left_is_refused_and_free():
 def test_the_number_of_rows_is_public_only_where_neighbours_agree_on_it():
     assert custody().rows is None
     assert custody(neighbours=Neighbours.REPLACE).rows == 1000
-    dropping = replace(SCHEMA, broken=Broken.DROP)
+    dropping = replace(SCHEMA, broken=BrokenRowPolicy.DROP)
     assert Custody(room_of(ROWS, dropping, neighbours=Neighbours.REPLACE), dropping).rows is None
     units = Schema(columns=(Identifier(name="id"), *SCHEMA.columns), unit=Unit(id="id", max_rows=2))
     by_unit = Custody(room_of(ROWS, units, neighbours=Neighbours.REPLACE), units)

@@ -21,7 +21,7 @@ from understudy.accounting.ledger import Ledger
 from understudy.errors import LedgerTampered, Refused, SchemaError
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models import ProductModel
-from understudy.models.estimates.residuals import Residuals
+from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.rules.structural_zeros import keep_possible
 from understudy.releases import Guarantee, Release
 from understudy.schema import Boolean, Schema, parse_schema
@@ -90,7 +90,7 @@ def test_reading_is_linear_in_columns_and_in_rules() -> None:
     rules = "rules:\n" + "".join(f"  - c{i} = c{i + 1} or c{i + 2} = true\n" for i in range(1000))
     began = process_time()
     schema = parse_schema(columns + rules)
-    assert all(schema[name].closed and name in schema for name in schema)
+    assert all(schema[name].is_closed and name in schema for name in schema)
     assert process_time() - began < SECONDS
 
 
@@ -108,7 +108,7 @@ def test_columns_of_one_value_have_no_parts_of_their_own() -> None:
     names = tuple(schema)
     cost = builders.cost(Fraction(1, 1000))
     table = Measurement(names, (Identity(1),) * 30, np.full((1,) * 30, 7), Law.ROUNDED_GAUSSIAN, Fraction(3), cost)
-    pooled = Residuals.of(schema, Measurements((table,)))
+    pooled = PooledResiduals.of(schema, Measurements((table,)))
     assert (pooled.total, pooled.marginal(("c0",)).tolist()) == (7.0, [7.0])
 
 

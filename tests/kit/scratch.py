@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from understudy.scratch import PREFIX
+from understudy.scratch import SCRATCH_PREFIX
 
 KEEPER = """
 import sys
@@ -26,7 +26,7 @@ sys.stdin.readline()
 
 
 @contextmanager
-def keeper(parent: Path, prefix: str = PREFIX) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+def keeper(parent: Path, prefix: str = SCRATCH_PREFIX) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """Another process at work, and its private directory."""
     with subprocess.Popen(
         [sys.executable, "-c", KEEPER, str(parent), prefix],
@@ -42,7 +42,7 @@ def keeper(parent: Path, prefix: str = PREFIX) -> Iterator[tuple[subprocess.Pope
             process.kill()
 
 
-def orphan(parent: Path, prefix: str = PREFIX) -> Path:
+def orphan(parent: Path, prefix: str = SCRATCH_PREFIX) -> Path:
     """A directory as kill -9 leaves it."""
     with keeper(parent, prefix) as (process, home):
         process.kill()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.models.build import schema_of, surprising
-from understudy.models import Conditional, DenseModel
+from understudy.models import ConditionalModel, DenseModel
 
 SCHEMA = schema_of(2, 3, 2)
 
@@ -115,4 +115,4 @@ def test_completing_no_rows_gives_no_rows():
 def test_nothing_at_all_becomes_uniform():
     model = DenseModel.from_counts(SCHEMA, ("a", "b"), np.zeros((2, 3)), 0.0)
     assert model.shares == pytest.approx(np.full((2, 3), 1 / 6))
-    assert isinstance(model, Conditional)
+    assert isinstance(model, ConditionalModel)

@@ -10,8 +10,8 @@ import pytest
 
 from kit.models.build import listed, measured, schema_of, surprising
 from understudy.errors import Refused, ReleaseError
-from understudy.models import Conditional, network
-from understudy.models.network import NetworkModel, Node
+from understudy.models import ConditionalModel, network
+from understudy.models.network import NetworkModel, NetworkNode
 from understudy.schema import Boolean, Categorical, Schema, parse_predicate
 
 ADULTS = Schema(
@@ -31,14 +31,14 @@ def two_parents() -> NetworkModel:
         ADULTS,
         10_000.0,
         (
-            Node("sex", (), np.array([0.33, 0.67])),
-            Node("age", ("sex",), np.array([[0.40, 0.43, 0.17], men / men.sum()])),
-            Node(
+            NetworkNode("sex", (), np.array([0.33, 0.67])),
+            NetworkNode("age", ("sex",), np.array([[0.40, 0.43, 0.17], men / men.sum()])),
+            NetworkNode(
                 "edu",
                 ("age", "sex"),
                 np.array([[[0.18, 0.82], [0.16, 0.84]], [[0.25, 0.75], [0.28, 0.72]], [[0.17, 0.83], [0.25, 0.75]]]),
             ),
-            Node(
+            NetworkNode(
                 "income",
                 ("edu", "age"),
                 np.array([[[0.83, 0.17], [0.45, 0.55], [0.41, 0.59]], [[0.96, 0.04], [0.76, 0.24], [0.75, 0.25]]]),
@@ -55,8 +55,8 @@ def one_parent() -> NetworkModel:
         "edu": ("age", whole.sum(axis=(0, 3))),
         "income": ("edu", whole.sum(axis=(0, 1))),
     }
-    nodes = [Node(name, (parent,), t / t.sum(axis=1, keepdims=True)) for name, (parent, t) in pairs.items()]
-    return NetworkModel(ADULTS, 10_000.0, (Node("sex", (), np.array([0.33, 0.67])), *nodes))
+    nodes = [NetworkNode(name, (parent,), t / t.sum(axis=1, keepdims=True)) for name, (parent, t) in pairs.items()]
+    return NetworkModel(ADULTS, 10_000.0, (NetworkNode("sex", (), np.array([0.33, 0.67])), *nodes))
 
 
 def joint(model: NetworkModel) -> np.ndarray:
@@ -78,7 +78,7 @@ def random_network(seed: int) -> NetworkModel:
     for name in rng.permutation(list(schema)).tolist():
         parents = tuple(rng.permutation(placed)[: rng.integers(0, 3)].tolist()) if placed else ()
         shares = rng.dirichlet(np.full(schema.sizes((name,))[0], 0.7), size=schema.sizes(parents))
-        nodes.append(Node(name, parents, shares))
+        nodes.append(NetworkNode(name, parents, shares))
         placed.append(name)
     return NetworkModel(schema, 1000.0, tuple(nodes))
 
@@ -157,7 +157,7 @@ def test_completing_from_the_effect_knows_the_cause():
 def test_what_cannot_be_is_completed_all_the_same():
     """A given code without any mass: the other columns take their overall distribution."""
     schema = schema_of(2, 2)
-    nodes = (Node("a", (), np.array([0.25, 0.75])), Node("b", ("a",), np.array([[1.0, 0.0], [1.0, 0.0]])))
+    nodes = (NetworkNode("a", (), np.array([0.25, 0.75])), NetworkNode("b", ("a",), np.array([[1.0, 0.0], [1.0, 0.0]])))
     rows = NetworkModel(schema, 8.0, nodes).complete({"b": np.ones(8, int)}, np.random.default_rng(0))
     assert np.bincount(rows["a"]).tolist() == [2, 6]
 
@@ -166,7 +166,7 @@ def test_many_parents_are_beyond_exact_sums(monkeypatch):
     """Where a table would be too large, marginals come from one large rounded sample, always the same, and completing is refused."""
     model = random_network(3)
     exact = {clique: model.marginal(clique) for clique in [("a",), ("b", "d"), ("c", "a", "e")]}
-    monkeypatch.setattr(network, "LARGEST", 1)
+    monkeypatch.setattr(network, "MAX_ELIMINATION_CELLS", 1)
     for clique, table in exact.items():
         found = model.marginal(clique)
         assert found.sum() == pytest.approx(1000)
@@ -181,7 +181,7 @@ def test_only_ancestors_are_summed_over():
     """A star of sixty children of one parent: any pair is a table of eight cells, not of 2⁶¹."""
     schema = schema_of(*[2] * 26)
     half = np.array([[0.5, 0.5], [0.2, 0.8]])
-    nodes = (Node("a", (), np.array([0.5, 0.5])), *(Node(n, ("a",), half) for n in list(schema)[1:]))
+    nodes = (NetworkNode("a", (), np.array([0.5, 0.5])), *(NetworkNode(n, ("a",), half) for n in list(schema)[1:]))
     model = NetworkModel(schema, 100.0, nodes)
     assert model.marginal(("b", "z"))[1, 1] == pytest.approx(50 * (0.25 + 0.64))
 
@@ -189,12 +189,12 @@ def test_only_ancestors_are_summed_over():
 @pytest.mark.parametrize("bits", [24, 64])
 def test_rows_are_shuffled_inside_their_groups(bits, monkeypatch):
     """Every row of a group is equally likely to come first, whichever way they are sorted."""
-    monkeypatch.setattr(network, "LEAST_BITS", bits)
+    monkeypatch.setattr(network, "MIN_SHUFFLE_BITS", bits)
     member = np.array([2, 0, 2, 2, 0, 2])
     rng = np.random.default_rng(1)
     firsts = np.zeros(6, int)
     for _ in range(4000):
-        order = network.shuffled_by_group(member, rng)
+        order = network.shuffle_by_group(member, rng)
         assert sorted(order.tolist()) == list(range(6))
         assert member[order].tolist() == [0, 0, 2, 2, 2, 2]
         firsts[order[0]] += 1
@@ -210,7 +210,7 @@ def test_no_rows_and_one_row():
     assert all(
         codes.size == 0 for codes in model.complete({"age": np.zeros(0, int)}, np.random.default_rng(0)).values()
     )
-    assert isinstance(model, Conditional)
+    assert isinstance(model, ConditionalModel)
 
 
 def test_a_network_is_spelled_out_by_its_tables():

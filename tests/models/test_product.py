@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kit.models.build import listed, measured, schema_of, surprising
 from understudy.errors import Refused, SchemaError
-from understudy.models import Conditional, Model, ProductModel
+from understudy.models import ConditionalModel, Model, ProductModel
 from understudy.schema import parse_predicate
 
 SCHEMA = schema_of(2, 3)
@@ -20,7 +20,7 @@ MODEL = ProductModel(SCHEMA, 60.0, {"a": np.array([0.25, 0.75]), "b": np.array([
 
 def test_it_is_a_model_that_can_complete_rows():
     assert isinstance(MODEL, Model)
-    assert isinstance(MODEL, Conditional)
+    assert isinstance(MODEL, ConditionalModel)
 
 
 def test_marginals_are_outer_products():

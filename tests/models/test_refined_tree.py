@@ -7,8 +7,8 @@ import pytest
 
 from kit.models.build import schema_of
 from understudy.errors import ReleaseError
-from understudy.models import AimedModel, Conditional, Model, TreeModel, from_parts
-from understudy.models.sampling.to_targets import FEW, MANY
+from understudy.models import AimedModel, ConditionalModel, Model, TreeModel, from_parts
+from understudy.models.sampling.to_targets import MAX_REFINED_ROWS, MIN_REFINED_ROWS
 from understudy.schema import parse_predicate
 
 SCHEMA = schema_of(3, 4, 2)
@@ -34,10 +34,13 @@ def apart(codes, clique, shares):
 
 def test_it_is_a_model_that_completes_rows():
     assert isinstance(made(), Model)
-    assert isinstance(made(), Conditional)
+    assert isinstance(made(), ConditionalModel)
 
 
-@pytest.mark.parametrize(("rows", "near"), [(FEW, 0.12), (200, 0.03), (5000, 0.01), (MANY, 0.002), (MANY + 1, 0.02)])
+@pytest.mark.parametrize(
+    ("rows", "near"),
+    [(MIN_REFINED_ROWS, 0.12), (200, 0.03), (5000, 0.01), (MAX_REFINED_ROWS, 0.002), (MAX_REFINED_ROWS + 1, 0.02)],
+)
 def test_rows_meet_the_aim_and_the_tree(rows, near):
     model = made()
     codes = model.sample(rows, np.random.default_rng(1))
@@ -54,7 +57,7 @@ def test_rows_come_in_random_order():
     assert apart({n: c[:2000] for n, c in codes.items()}, ("a", "b"), AIM) < 0.08
 
 
-@pytest.mark.parametrize("rows", [0, 1, FEW - 1])
+@pytest.mark.parametrize("rows", [0, 1, MIN_REFINED_ROWS - 1])
 def test_few_rows_are_the_trees(rows):
     assert all(column.size == rows for column in made().sample(rows, np.random.default_rng(0)).values())
 
@@ -84,7 +87,7 @@ def test_given_codes_stay():
 def test_no_row_is_impossible():
     schema = schema_of(3, 4, 2)
     schema = type(schema)(columns=schema.columns, impossible=(parse_predicate("a = 'a0' and c = 'c1'"),))
-    for rows in (3000, MANY + 1):
+    for rows in (3000, MAX_REFINED_ROWS + 1):
         codes = made(schema).sample(rows, np.random.default_rng(4))
         assert not np.any((codes["a"] == 0) & (codes["c"] == 1))
 

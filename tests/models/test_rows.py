@@ -9,7 +9,7 @@ import pytest
 
 from kit.models.build import schema_of
 from understudy.errors import ReleaseError
-from understudy.models import Conditional, Model, RowsModel, from_parts
+from understudy.models import ConditionalModel, Model, RowsModel, from_parts
 from understudy.schema import parse_predicate
 
 SCHEMA = schema_of(2, 3)
@@ -40,7 +40,7 @@ def test_no_row_of_the_table_comes_twice_more_often_than_another(rows):
 
 def test_it_says_by_type_that_it_cannot_complete_rows():
     assert isinstance(MODEL, Model)
-    assert not isinstance(MODEL, Conditional)
+    assert not isinstance(MODEL, ConditionalModel)
 
 
 def test_without_any_row_it_is_uniform():

@@ -10,7 +10,7 @@ import pytest
 from kit.models.build import schema_of
 from understudy.errors import ReleaseError
 from understudy.models import (
-    MODELS,
+    MODEL_KINDS,
     AimedModel,
     DenseModel,
     NetworkModel,
@@ -20,7 +20,7 @@ from understudy.models import (
     TreeModel,
     from_parts,
 )
-from understudy.models.network import Node
+from understudy.models.network import NetworkNode
 
 SCHEMA = schema_of(2, 3)
 CELLS = np.array([[0, 2], [1, 1]])
@@ -32,7 +32,9 @@ EXAMPLES = {
     "product": ProductModel(SCHEMA, 12.5, {"a": np.array([0.3, 0.7]), "b": np.array([0.1, 0.2, 0.7])}),
     "dense": DenseModel(SCHEMA, 12.5, ("b", "a"), np.full((3, 2), 1 / 6)),
     "network": NetworkModel(
-        SCHEMA, 12.5, (Node("b", (), np.array([0.2, 0.3, 0.5])), Node("a", ("b",), np.array([[0.1, 0.9]] * 3)))
+        SCHEMA,
+        12.5,
+        (NetworkNode("b", (), np.array([0.2, 0.3, 0.5])), NetworkNode("a", ("b",), np.array([[0.1, 0.9]] * 3))),
     ),
     "rows": RowsModel(SCHEMA, 12.5, {"a": np.array([0, 1, 1], np.uint8), "b": np.array([2, 0, 1], np.uint8)}),
     "tree": TreeModel.from_marginals(SCHEMA, 12.5, {("a", "b"): np.array([[1.5, 2.0, 1.0], [2.0, 3.0, 3.0]])}),
@@ -41,10 +43,10 @@ EXAMPLES = {
 
 
 def test_every_kind_has_an_example_here():
-    assert set(EXAMPLES) == set(MODELS)
+    assert set(EXAMPLES) == set(MODEL_KINDS)
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", MODEL_KINDS)
 def test_a_model_comes_back_as_it_was(kind):
     model = EXAMPLES[kind]
     facts, arrays = model.to_parts()
@@ -62,13 +64,13 @@ def test_what_stayed_below_the_threshold_is_remembered():
     assert back.suppressed == 0.25
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", MODEL_KINDS)
 def test_array_names_are_safe_as_file_names(kind):
     _, arrays = EXAMPLES[kind].to_parts()
     assert all(name.isalnum() for name in arrays)
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", MODEL_KINDS)
 @pytest.mark.parametrize(
     "facts",
     [
@@ -124,7 +126,7 @@ def test_shares_that_are_no_distribution_are_refused(kind, how):
         from_parts(SCHEMA, facts, {**arrays, name: SPOILED[how](arrays[name])})
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", MODEL_KINDS)
 def test_an_array_too_many_or_too_few_is_refused(kind):
     facts, arrays = EXAMPLES[kind].to_parts()
     with pytest.raises(ReleaseError, match="arrays"):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.models.build import schema_of
-from understudy.models import Conditional, DenseModel, SparseModel
+from understudy.models import ConditionalModel, DenseModel, SparseModel
 
 SCHEMA = schema_of(2, 3, 2)
 CLIQUE = ("a", "b", "c")
@@ -76,7 +76,7 @@ def test_a_model_without_cells_is_uniform():
     assert model.marginal(()).tolist() == 12
     assert np.bincount(model.sample(6, np.random.default_rng(0))["b"]).tolist() == [2, 2, 2]
     assert model.complete({"a": np.array([1] * 4)}, np.random.default_rng(0))["a"].tolist() == [1] * 4
-    assert isinstance(model, Conditional)
+    assert isinstance(model, ConditionalModel)
 
 
 def test_columns_outside_the_clique_are_uniform():

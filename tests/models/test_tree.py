@@ -13,12 +13,12 @@ from scipy.stats import norm
 from kit.models.brute_force import brute
 from kit.models.build import ALPHA, schema_of
 from understudy.errors import Refused, ReleaseError, SchemaError
-from understudy.models import Conditional, Model, TreeModel, from_parts, tree
+from understudy.models import ConditionalModel, Model, TreeModel, from_parts, tree
 from understudy.models.inference import elimination
-from understudy.models.inference.calibrated_tree import divided
+from understudy.models.inference.calibrated_tree import divide_or_zero
 from understudy.models.rules.structural_zeros import impossible_masks, impossible_rows
 from understudy.models.sampling import tree_rows
-from understudy.models.sampling.to_targets import drawn, met
+from understudy.models.sampling.to_targets import draw_matching_rows, draw_tree_rows
 from understudy.schema import Boolean, Categorical, Integer, Schema, parse_predicate
 
 RNG = np.random.default_rng
@@ -58,7 +58,7 @@ def counted(codes, clique, sizes) -> np.ndarray:
 def test_it_is_a_model_that_can_complete_rows():
     model = TreeModel.from_potentials(schema_of(2, 3), 5.0, [], {})
     assert isinstance(model, Model)
-    assert isinstance(model, Conditional)
+    assert isinstance(model, ConditionalModel)
     np.testing.assert_allclose(model.marginal(("b", "a")), np.full((3, 2), 5 / 6))
 
 
@@ -91,7 +91,7 @@ def test_samples_are_rounded(model, rows, seed):
     codes = model.sample(rows, RNG(seed))
     assert list(codes) == list(names)
     assert {column.size for column in codes.values()} == {rows}
-    codes = drawn(model.schema, model.beliefs, rows, RNG(seed))
+    codes = draw_tree_rows(model.schema, model.beliefs, rows, RNG(seed))
     first = model.beliefs.tree.nodes[model.beliefs.tree.root][:2]
     for clique in (first[:1], first):
         counts = counted(codes, clique, model.schema.sizes(clique))
@@ -100,7 +100,7 @@ def test_samples_are_rounded(model, rows, seed):
             assert np.all(np.abs(counts - expected) < 1 + 1e-6)
         else:  # rounded within a group of a rounded number of rows
             groups = counts.sum(axis=1, keepdims=True)
-            inside = divided(expected, expected.sum(axis=1, keepdims=True)) * groups
+            inside = divide_or_zero(expected, expected.sum(axis=1, keepdims=True)) * groups
             assert np.all(np.abs(counts - inside) < 1 + 1e-6)
 
 
@@ -115,13 +115,15 @@ def test_rows_of_a_crowded_node_meet_its_pairs(monkeypatch):
         return [float(np.mean([x for c, x in far.items() if len(c) == k])) / 2 / rows for k in (1, 2, 3)]
 
     cliques = [c for k in (1, 2, 3) for c in itertools.combinations(names, k)]
-    rounded, found = (away(make) for make in (drawn(schema, model.beliefs, rows, RNG(0)), model.sample(rows, RNG(0))))
+    rounded, found = (
+        away(make) for make in (draw_tree_rows(schema, model.beliefs, rows, RNG(0)), model.sample(rows, RNG(0)))
+    )
     assert found[0] < rounded[0] / 2
     assert found[1] < rounded[1] / 2
     assert found[2] < rounded[2]
     again = model.sample(rows, RNG(0))
     assert away(again) == found
-    monkeypatch.setattr(tree, "CROWDED", 0)
+    monkeypatch.setattr(tree, "CROWDED_ROWS_PER_CELL", 0)
     assert away(model.sample(rows, RNG(0)))[1] > 1.5 * found[1]
 
 
@@ -135,12 +137,14 @@ def test_rare_combinations_of_a_crowded_node_live():
     few = (expected < 0.5) & (expected > 0)
     found = {
         rare: [
-            counted(met(schema, model.beliefs, model._tables, rows, RNG(i), rare=rare), ("a", "c"), (30, 30))[few].sum()
+            counted(
+                draw_matching_rows(schema, model.beliefs, model._tables, rows, RNG(i), rare=rare), ("a", "c"), (30, 30)
+            )[few].sum()
             for i in range(20)
         ]
-        for rare in (0.0, tree.RARE)
+        for rare in (0.0, tree.RARE_CELL_ROWS)
     }
-    assert 0.9 < np.mean(found[tree.RARE]) / expected[few].sum() < 1.1
+    assert 0.9 < np.mean(found[tree.RARE_CELL_ROWS]) / expected[few].sum() < 1.1
     assert np.mean(found[0.0]) / expected[few].sum() < 0.85
 
 
@@ -209,7 +213,7 @@ def test_completing_mixed_evidence_at_both_ends_of_a_chain():
 
 
 def test_completing_in_many_parts_is_the_same_distribution(monkeypatch):
-    monkeypatch.setattr(tree_rows, "LIKELIHOODS", 1)
+    monkeypatch.setattr(tree_rows, "MAX_LIKELIHOOD_CELLS", 1)
     test_completing_mixed_evidence_at_both_ends_of_a_chain()
 
 
@@ -248,7 +252,7 @@ def violations(schema, codes) -> int:
     return int(impossible_rows(impossible_masks(schema), codes, len(next(iter(codes.values())))).sum())
 
 
-@pytest.mark.parametrize("limit", [tree.LIMIT, 100])
+@pytest.mark.parametrize("limit", [tree.MAX_TREE_CELLS, 100])
 def test_no_row_is_ever_impossible(limit):
     """Columns that were never measured together, with room for the declarations in the tree and without."""
     rng = RNG(0)
@@ -257,7 +261,7 @@ def test_no_row_is_ever_impossible(limit):
     assert violations(MARRIED, model.sample(50_000, rng)) == 0
     given_codes = {"years": rng.integers(0, 10, 500)}
     assert violations(MARRIED, model.complete(given_codes, rng)) == 0
-    if limit == tree.LIMIT:
+    if limit == tree.MAX_TREE_CELLS:
         for clique, zeros in impossible_masks(MARRIED).items():
             assert not np.any(model.marginal(clique)[zeros])
 
@@ -342,7 +346,7 @@ def test_a_tree_that_is_too_large_is_refused_before_it_is_built():
 
 
 def test_a_marginal_that_is_too_large_is_refused_before_it_is_built(monkeypatch):
-    monkeypatch.setattr(elimination, "LIMIT", 100)
+    monkeypatch.setattr(elimination, "MAX_MARGINAL_CELLS", 100)
     model = TreeModel.from_potentials(schema_of(5, 5, 5, 5), 1.0, [], {})
     with pytest.raises(Refused, match="625 cells"):
         model.marginal(tuple("abcd"))
@@ -357,7 +361,7 @@ def test_chunks_add_up():
 
 
 def test_more_rows_than_a_chunk_come_in_several(monkeypatch):
-    monkeypatch.setattr(tree, "CHUNK", 100)
+    monkeypatch.setattr(tree, "MAX_ROUNDED_ROWS", 100)
     model = TreeModel.from_potentials(schema_of(2, 3), 5.0, [], {})
     assert [column.size for column in model.sample(250, RNG(0)).values()] == [250, 250]
 
@@ -421,7 +425,7 @@ def test_zeros_survive_the_journey():
         ({"potential0": np.zeros((3, 2))}, "shape"),
         ({"potential0": np.zeros((2, 3), np.int64)}, "type"),
         ({"potential0": np.full((2, 3), np.nan)}, "no number"),
-        ({"potential0": np.full((2, 3), tree.NEVER)}, "no model"),
+        ({"potential0": np.full((2, 3), tree.STORED_MINUS_INFINITY)}, "no model"),
         ({"potential1": np.zeros((2, 3))}, "arrays"),
     ],
 )

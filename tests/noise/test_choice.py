@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 from kit.noise.oracle import ALPHA, goodness, rational
 from kit.noise.scripted import Scripted
 from understudy.errors import Refused
-from understudy.noise import exponential, noisy_max
-from understudy.noise.choice import DEEPEST, _exponent, _kept, _levels, _locate, exact_sum
-from understudy.noise.enclosure import exp_neg
+from understudy.noise import exponential_mechanism, noisy_max
+from understudy.noise.choice import (
+    MAX_PROPOSAL_LEVEL,
+    _accept_proposal,
+    _exponent_per_step,
+    _locate_candidate,
+    _proposal_levels,
+    exact_sum,
+)
+from understudy.noise.enclosure import enclose_exp_neg
 
 CASES = {
     "close": ([0, -1, -2, -1], {"epsilon": Fraction(1), "sensitivity": Fraction(1)}),
@@ -35,7 +42,7 @@ BASED = {
 def weights_of(scores, options, base=None):
     """Exact law of the exponential mechanism."""
     a = rational(
-        _exponent(
+        _exponent_per_step(
             options["epsilon"], options["sensitivity"], options.get("grid", Fraction(1)), options.get("monotone", False)
         )
     )
@@ -64,7 +71,7 @@ def tally(draw, size, n=3000):
 @pytest.mark.parametrize("case", CASES)
 def test_exponential_has_its_law(case):
     scores, options = CASES[case]
-    seen = tally(lambda: exponential(np.array(scores), **options), len(scores))
+    seen = tally(lambda: exponential_mechanism(np.array(scores), **options), len(scores))
     assert goodness(seen, weights_of(scores, options)) > ALPHA
 
 
@@ -72,7 +79,7 @@ def test_exponential_has_its_law(case):
 def test_exponential_with_a_base_measure_has_its_law(case):
     """P ∝ length · exp(ε q / 2Δ)."""
     scores, base, options = BASED[case]
-    seen = tally(lambda: exponential(np.array(scores), base=np.array(base), **options), len(scores))
+    seen = tally(lambda: exponential_mechanism(np.array(scores), base=np.array(base), **options), len(scores))
     assert goodness(seen, weights_of(scores, options, base)) > ALPHA
     assert all(n == 0 for n, b in zip(seen, base, strict=True) if b == 0)
 
@@ -80,13 +87,13 @@ def test_exponential_with_a_base_measure_has_its_law(case):
 def test_the_fit_rejects_wrong_choices():
     """The factor 2 forgotten, the base measure forgotten, the grid forgotten."""
     scores, options = CASES["close"]
-    seen = tally(lambda: exponential(np.array(scores), monotone=True, **options), 4)
+    seen = tally(lambda: exponential_mechanism(np.array(scores), monotone=True, **options), 4)
     assert goodness(seen, weights_of(scores, options)) < ALPHA
     scores, base, options = BASED["lengths"]
-    seen = tally(lambda: exponential(np.array(scores), **options), 4)[:3]
+    seen = tally(lambda: exponential_mechanism(np.array(scores), **options), 4)[:3]
     assert goodness(seen, weights_of(scores, options, base)[:3]) < ALPHA
     scores, options = CASES["grid"]
-    seen = tally(lambda: exponential(np.array(scores), **{**options, "grid": Fraction(1)}), 4)
+    seen = tally(lambda: exponential_mechanism(np.array(scores), **{**options, "grid": Fraction(1)}), 4)
     assert goodness(seen, weights_of(scores, options)) < ALPHA
 
 
@@ -94,7 +101,7 @@ def test_the_fit_rejects_wrong_choices():
 def test_noisy_max_has_the_law_of_permute_and_flip(case):
     scores, options = CASES[case]
     a = rational(
-        _exponent(
+        _exponent_per_step(
             options["epsilon"], options["sensitivity"], options.get("grid", Fraction(1)), options.get("monotone", False)
         )
     )
@@ -119,11 +126,11 @@ def test_permute_and_flip_errs_less_than_the_exponential_mechanism():
 )
 def test_levels_never_fall_below_the_weight(a, gap):
     """2^-m ≥ exp(-a·gap): the condition the proof of exactness needs; and within a factor 2.01 unless capped."""
-    m = int(_levels(np.array([gap]), a)[0])
-    assert 0 <= m <= DEEPEST
-    lo, hi = exp_neg(a * gap, 400)
+    m = int(_proposal_levels(np.array([gap]), a)[0])
+    assert 0 <= m <= MAX_PROPOSAL_LEVEL
+    lo, hi = enclose_exp_neg(a * gap, 400)
     assert hi <= 1 << (400 - m)
-    if m < DEEPEST:
+    if m < MAX_PROPOSAL_LEVEL:
         assert lo * 2.01 >= 1 << (400 - m)
 
 
@@ -137,12 +144,12 @@ def test_keeping_is_decided_exactly_at_the_edge(x, m):
     for step, kept in ((-1, True), (1, False)):
         words = [bits + step >> shift & (2**64 - 1) for shift in (128, 64, 0)]
         source = Scripted(*words)
-        assert _kept(x, m, source) is kept
+        assert _accept_proposal(x, m, source) is kept
         assert source.used == 3
 
 
 def test_the_best_is_always_kept_without_a_bit():
-    assert _kept(Fraction(0), 0, Scripted())
+    assert _accept_proposal(Fraction(0), 0, Scripted())
 
 
 @given(st.lists(st.integers(0, 2**62), min_size=1, max_size=30), st.data())
@@ -151,7 +158,7 @@ def test_positions_belong_to_candidates_by_weight(weights, data):
     at = data.draw(st.integers(0, sum(weights) - 1))
     w = np.array(weights)
     assert exact_sum(w) == sum(weights)
-    i = _locate(w, at)
+    i = _locate_candidate(w, at)
     assert sum(weights[:i]) <= at < sum(weights[: i + 1])
 
 
@@ -164,8 +171,8 @@ def neighbours_of(scores, monotone):
 def test_exact_laws_are_private(monotone):
     """All score vectors on {0..2}^3, all neighbours that move each score by at most one: no probability ratio above e^ε."""
     epsilon, worst = Fraction(1), {"exponential": 0.0, "flip": 0.0}
-    a = rational(_exponent(epsilon, Fraction(1), Fraction(1), monotone))
-    too_much = rational(_exponent(2 * epsilon, Fraction(1), Fraction(1), monotone))
+    a = rational(_exponent_per_step(epsilon, Fraction(1), Fraction(1), monotone))
+    too_much = rational(_exponent_per_step(2 * epsilon, Fraction(1), Fraction(1), monotone))
     options = {"epsilon": epsilon, "sensitivity": Fraction(1), "monotone": monotone}
     broken = 0.0
     for scores in product(range(3), repeat=3):
@@ -188,7 +195,8 @@ def test_a_hundred_thousand_candidates_are_chosen_from_exactly():
     scores[0] = 0
     epsilon = Fraction(round(np.log(n - 1) * 2**40), 2**40)  # exp(-ε·10·grid/2) ≈ 1/(n-1), with grid 1/(5·2^20)
     picks = [
-        exponential(scores, epsilon=epsilon, sensitivity=Fraction(1), grid=Fraction(1, 5 * 2**20)) for _ in range(30)
+        exponential_mechanism(scores, epsilon=epsilon, sensitivity=Fraction(1), grid=Fraction(1, 5 * 2**20))
+        for _ in range(30)
     ]
     first = sum(p == 0 for p in picks)
     assert 1 < first < 29
@@ -198,7 +206,7 @@ def test_a_hundred_thousand_candidates_are_chosen_from_exactly():
     assert 1 < sum(p == 0 for p in flips) < 30
 
 
-@pytest.mark.parametrize("choose", [exponential, noisy_max])
+@pytest.mark.parametrize("choose", [exponential_mechanism, noisy_max])
 @pytest.mark.parametrize(
     ("scores", "options"),
     [
@@ -221,4 +229,4 @@ def test_what_is_no_choice_is_refused(choose, scores, options):
 @pytest.mark.parametrize("base", [[1], [-1, 2], [0.5, 0.5], [0, 0]])
 def test_what_is_no_base_measure_is_refused(base):
     with pytest.raises(Refused, match="Nothing was chosen"):
-        exponential(np.array([1, 2]), epsilon=Fraction(1), sensitivity=Fraction(1), base=np.array(base))
+        exponential_mechanism(np.array([1, 2]), epsilon=Fraction(1), sensitivity=Fraction(1), base=np.array(base))

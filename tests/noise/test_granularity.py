@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import Refused
-from understudy.noise import granular_laplace, granular_scale, to_lattice
+from understudy.noise import granular_laplace, granular_scale, round_to_lattice
 
 
 @pytest.mark.parametrize("granularity", [Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(7, 4)], ids=str)
@@ -19,7 +19,7 @@ def test_rounding_moves_no_further_than_claimed(granularity):
         if a == b:
             continue
         claim = granular_scale(epsilon=Fraction(1), sensitivity=abs(a - b), granularity=granularity)
-        moved = abs(to_lattice(a, granularity) - to_lattice(b, granularity))
+        moved = abs(round_to_lattice(a, granularity) - round_to_lattice(b, granularity))
         assert moved <= claim
         reached |= moved == claim
     assert reached
@@ -28,7 +28,7 @@ def test_rounding_moves_no_further_than_claimed(granularity):
 def test_rounding_halves_to_even_would_move_further():
     """Why halves go up: 1/2 and 3/2 are one apart, and rounding to even puts them two apart."""
     assert round(Fraction(3, 2)) - round(Fraction(1, 2)) == 2
-    assert to_lattice(Fraction(3, 2), Fraction(1)) - to_lattice(Fraction(1, 2), Fraction(1)) == 1
+    assert round_to_lattice(Fraction(3, 2), Fraction(1)) - round_to_lattice(Fraction(1, 2), Fraction(1)) == 1
 
 
 def test_scale_is_the_textbooks():

@@ -8,7 +8,7 @@ from scipy import stats
 
 from kit.noise.oracle import ALPHA
 from understudy.accounting.law import Law
-from understudy.noise import Backend, draw
+from understudy.noise import NoiseBackend, draw_noise
 
 BOTH = [Law.DISCRETE_LAPLACE, Law.DISCRETE_GAUSSIAN]
 
@@ -26,9 +26,9 @@ def same(a, b) -> float:
 
 
 def compare(law, scale, n, off):
-    theirs = draw(law, scale, n, backend=Backend.OPENDP)
-    assert same(draw(law, scale, n), theirs) > ALPHA
-    assert same(draw(law, scale * off, n), theirs) < ALPHA
+    theirs = draw_noise(law, scale, n, backend=NoiseBackend.OPENDP)
+    assert same(draw_noise(law, scale, n), theirs) > ALPHA
+    assert same(draw_noise(law, scale * off, n), theirs) < ALPHA
 
 
 @pytest.mark.parametrize("law", BOTH)
@@ -48,9 +48,9 @@ def test_opendp_is_left_as_it_was_found():
     import opendp.prelude as dp
 
     before = set(dp.GLOBAL_FEATURES)
-    draw(Law.DISCRETE_LAPLACE, Fraction(1), 3, backend=Backend.OPENDP)
+    draw_noise(Law.DISCRETE_LAPLACE, Fraction(1), 3, backend=NoiseBackend.OPENDP)
     assert set(dp.GLOBAL_FEATURES) == before
 
 
 def test_opendp_draws_nothing_for_nothing():
-    assert draw(Law.DISCRETE_LAPLACE, Fraction(1), (0, 2), backend=Backend.OPENDP).shape == (0, 2)
+    assert draw_noise(Law.DISCRETE_LAPLACE, Fraction(1), (0, 2), backend=NoiseBackend.OPENDP).shape == (0, 2)

@@ -12,10 +12,10 @@ from scipy import stats
 from kit.noise.oracle import ALPHA, fit, probabilities, rational
 from understudy.accounting.law import Law
 from understudy.errors import Refused
-from understudy.noise import Backend, add_noise, discrete_gaussian, discrete_laplace, draw, rounded_gaussian
-from understudy.noise.cdf_table import TABLE_LIMIT, refine
-from understudy.noise.source import OS, Uniform
-from understudy.noise.tails import tails
+from understudy.noise import NoiseBackend, add_noise, discrete_gaussian, discrete_laplace, draw_noise, rounded_gaussian
+from understudy.noise.cdf_table import MAX_TABLE_SCALE, refine_draw
+from understudy.noise.source import OS_SOURCE, UniformReal
+from understudy.noise.tails import tails_of_law
 
 SAMPLERS = {
     Law.DISCRETE_LAPLACE: discrete_laplace,
@@ -45,14 +45,14 @@ def test_the_geometric_mechanism_of_the_textbook():
 @pytest.mark.parametrize("law", Law)
 @pytest.mark.parametrize("size", [0, 1, 5, 65_537, (), (0, 3), (2, 3, 4)])
 def test_noise_has_the_shape_asked_for(law, size):
-    noise = draw(law, Fraction(2), size)
+    noise = draw_noise(law, Fraction(2), size)
     assert noise.shape == ((size,) if isinstance(size, int) else size)
     assert noise.dtype == np.int64
 
 
 @pytest.mark.parametrize("law", Law)
 def test_chunks_are_independent(law):
-    noise = draw(law, Fraction(50), 1 << 18).reshape(4, -1)
+    noise = draw_noise(law, Fraction(50), 1 << 18).reshape(4, -1)
     assert abs(np.corrcoef(noise)[np.triu_indices(4, 1)]).max() < 6 / np.sqrt(1 << 16)
 
 
@@ -60,23 +60,23 @@ def test_chunks_are_independent(law):
 @pytest.mark.parametrize("law", Law)
 def test_scales_that_are_no_scales_are_refused(law, scale):
     with pytest.raises(Refused, match="scale must be"):
-        draw(law, scale, 3)
+        draw_noise(law, scale, 3)
 
 
 @pytest.mark.parametrize("law", Law)
 def test_a_whole_number_is_a_scale(law):
-    assert draw(law, 2, 3).shape == (3,)
+    assert draw_noise(law, 2, 3).shape == (3,)
 
 
 @pytest.mark.parametrize("law", Law)
-@pytest.mark.parametrize("scale", [Fraction(TABLE_LIMIT + 1), Fraction(10**6), Fraction(2**31, 3), Fraction(2**50)])
+@pytest.mark.parametrize("scale", [Fraction(MAX_TABLE_SCALE + 1), Fraction(10**6), Fraction(2**31, 3), Fraction(2**50)])
 def test_large_scales_keep_the_law(law, scale):
     """Above the tables: noise divided by the scale is all but the continuous law, so equal shares fall between its quantiles."""
     if law is Law.DISCRETE_GAUSSIAN and scale == Fraction(2**31, 3):
         with pytest.raises(Refused, match="round it up"):
-            draw(law, scale, 1)
+            draw_noise(law, scale, 1)
         return
-    noise = draw(law, scale, 2000)
+    noise = draw_noise(law, scale, 2000)
     twin = stats.laplace() if law is Law.DISCRETE_LAPLACE else stats.norm()
     seen = np.bincount((twin.cdf(noise / float(scale)) * 20).astype(int), minlength=20)
     assert stats.chisquare(seen).pvalue > ALPHA
@@ -91,10 +91,10 @@ class Fixed:
         self.prefix = prefix
 
     def words(self, n):
-        return OS.words(n)
+        return OS_SOURCE.words(n)
 
     def bits(self, n):
-        return self.prefix if n == 128 else OS.bits(n)
+        return self.prefix if n == 128 else OS_SOURCE.bits(n)
 
 
 @pytest.mark.parametrize("law", [Law.DISCRETE_LAPLACE, Law.ROUNDED_GAUSSIAN])
@@ -102,7 +102,7 @@ class Fixed:
 def test_draws_without_a_table_are_exact(law, prefix):
     """F(X - 1) ≤ U < F(X) at a scale no table reaches, by an oracle's arithmetic."""
     scale = Fraction(10**9, 7)
-    k = int(draw(law, scale, 1, source=Fixed(prefix))[0])
+    k = int(draw_noise(law, scale, 1, source=Fixed(prefix))[0])
     with mpmath.workprec(600):
         s, u = rational(scale), mpmath.ldexp(prefix, -128)
 
@@ -120,20 +120,20 @@ def test_draws_without_a_table_are_exact(law, prefix):
 @pytest.mark.parametrize("law", Law)
 @pytest.mark.parametrize("guess", [-300, -1, 0, 4, 1000])
 def test_a_bad_guess_costs_time_and_nothing_else(law, guess):
-    exact = tails(law, Fraction(5))
-    drawn = {refine(exact, Uniform(OS, prefix=p, count=64), guess) for p in (2**63 + 12345,)}
+    exact = tails_of_law(law, Fraction(5))
+    drawn = {refine_draw(exact, UniformReal(OS_SOURCE, prefix=p, count=64), guess) for p in (2**63 + 12345,)}
     assert drawn == {0}
 
 
 def test_opendp_has_its_own_randomness_and_no_rounded_gaussian():
     with pytest.raises(Refused, match="own source"):
-        draw(Law.DISCRETE_LAPLACE, Fraction(1), 3, backend=Backend.OPENDP, source=Fixed(0))
+        draw_noise(Law.DISCRETE_LAPLACE, Fraction(1), 3, backend=NoiseBackend.OPENDP, source=Fixed(0))
     with pytest.raises(Refused, match="no rounded Gaussian"):
-        draw(Law.ROUNDED_GAUSSIAN, Fraction(1), 3, backend=Backend.OPENDP)
+        draw_noise(Law.ROUNDED_GAUSSIAN, Fraction(1), 3, backend=NoiseBackend.OPENDP)
     with pytest.raises(Refused, match="round it up"):
-        draw(Law.DISCRETE_GAUSSIAN, Fraction(1, 3), 3, backend=Backend.OPENDP)
+        draw_noise(Law.DISCRETE_GAUSSIAN, Fraction(1, 3), 3, backend=NoiseBackend.OPENDP)
     with pytest.raises(ValueError, match="numpy"):
-        draw(Law.DISCRETE_GAUSSIAN, Fraction(1, 3), 3, backend="numpy")
+        draw_noise(Law.DISCRETE_GAUSSIAN, Fraction(1, 3), 3, backend="numpy")
 
 
 @pytest.mark.parametrize("law", Law)

@@ -14,14 +14,14 @@ import understudy.noise
 from kit.noise.oracle import ALPHA, goodness
 from kit.noise.scripted import Scripted
 from understudy.accounting.law import Law
-from understudy.noise import OS, draw
-from understudy.noise.source import Uniform, below
+from understudy.noise import OS_SOURCE, draw_noise
+from understudy.noise.source import UniformReal, draw_below
 
 ROOM = sorted(Path(understudy.noise.__file__).parent.glob("*.py"))
 
 
 def test_there_are_modules_to_read():
-    assert {"source.py", "table.py", "laws.py", "choice.py", "quantile.py"} <= {p.name for p in ROOM}
+    assert {"source.py", "cdf_table.py", "samplers.py", "choice.py", "quantile.py"} <= {p.name for p in ROOM}
 
 
 def forbidden(tree: ast.AST) -> list[str]:
@@ -69,12 +69,12 @@ def test_seeds_do_not_reach_noise(law):
     for _ in range(100):
         random.seed(0)
         np.random.seed(0)
-        runs.add(draw(law, Fraction(100), 40).tobytes())
+        runs.add(draw_noise(law, Fraction(100), 40).tobytes())
     assert len(runs) == 100
 
 
 def _child(_: int) -> bytes:
-    return draw(Law.DISCRETE_LAPLACE, Fraction(1000), 10_000).tobytes()
+    return draw_noise(Law.DISCRETE_LAPLACE, Fraction(1000), 10_000).tobytes()
 
 
 def blocks_of(workers: int) -> list[bytes]:
@@ -101,15 +101,15 @@ def test_two_hundred_forks_never_repeat_noise():
 
 
 def test_bits_are_fair_and_as_many_as_asked():
-    assert OS.bits(0) == 0
-    assert max(OS.bits(5) for _ in range(500)) == 31
-    assert OS.words(0).size == 0
-    ones = np.unpackbits(OS.words(20_000).view(np.uint8)).reshape(-1, 64).sum(axis=0, dtype=np.int64)
+    assert OS_SOURCE.bits(0) == 0
+    assert max(OS_SOURCE.bits(5) for _ in range(500)) == 31
+    assert OS_SOURCE.words(0).size == 0
+    ones = np.unpackbits(OS_SOURCE.words(20_000).view(np.uint8)).reshape(-1, 64).sum(axis=0, dtype=np.int64)
     assert np.all(np.abs(ones - 10_000) < 6 * np.sqrt(20_000) / 2)
 
 
 def test_below_is_uniform_and_in_range():
-    seen = np.bincount([below(10) for _ in range(20_000)], minlength=10)
+    seen = np.bincount([draw_below(10) for _ in range(20_000)], minlength=10)
     assert seen.size == 10
     assert goodness(seen, np.full(10, 0.1)) > ALPHA
 
@@ -122,7 +122,7 @@ def exactly(p: Fraction):
 @pytest.mark.parametrize(("words", "answer"), [((0,), True), ((2**64 - 1,), False), ((2**63 // 3, 2**40), None)])
 def test_comparison_reads_the_bits_it_needs(words, answer):
     third = Fraction(1, 3)
-    known = Uniform(Scripted(*words, 5))
+    known = UniformReal(Scripted(*words, 5))
     drawn = known.below(exactly(third))
     u = Fraction(known.prefix, 2**known.count)
     assert drawn is (u < third)
@@ -134,5 +134,5 @@ def test_comparison_asks_again_on_a_tie():
     tie = (2**64 - 1) // 3
     for last, answer in ((0, True), (2**64 - 1, False)):
         source = Scripted(tie, tie, last)
-        assert Uniform(source).below(exactly(Fraction(1, 3))) is answer
+        assert UniformReal(source).below(exactly(Fraction(1, 3))) is answer
         assert source.used == 3

@@ -7,8 +7,8 @@ import pytest
 
 from kit.noise.oracle import PRECISION, SCALES, tail_list
 from understudy.accounting.law import Law
-from understudy.noise.normal import BITS, ERROR
-from understudy.noise.tails import tails
+from understudy.noise.normal import FIXED_POINT_BITS, MAX_TAIL_ERROR_UNITS
+from understudy.noise.tails import tails_of_law
 
 
 def test_there_are_forty_scales():
@@ -23,7 +23,7 @@ SWEPT = [Law.DISCRETE_LAPLACE, Law.DISCRETE_GAUSSIAN]
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_every_tail_lies_in_its_bounds(law, scale):
     bits = 160
-    bounds = tails(law, scale).run(bits)
+    bounds = tails_of_law(law, scale).run(bits)
     assert bounds[-1][0] < 1 << (bits - 64)
     assert all(lo >= 1 << (bits - 64) for lo, _ in bounds[:-1])
     with mpmath.workprec(PRECISION):
@@ -37,8 +37,8 @@ def test_every_tail_lies_in_its_bounds(law, scale):
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_every_word_is_on_its_side(law, scale):
     """Strictly, and not far: half of the error that is allowed for is never used."""
-    low, high = tails(law, scale).words()
-    near = ERROR << 64 - BITS
+    low, high = tails_of_law(law, scale).words()
+    near = MAX_TAIL_ERROR_UNITS << 64 - FIXED_POINT_BITS
     assert low[-1] == 0
     assert all(low[:-1] > 0)
     with mpmath.workprec(PRECISION):
@@ -58,7 +58,7 @@ def test_every_word_is_on_its_side(law, scale):
 @pytest.mark.parametrize("bits", [16, 72, 136, 264])
 def test_single_tails_lie_in_their_bounds(law, scale, bits):
     exact = tail_list(law, scale, 600)
-    law_tails = tails(law, scale)
+    law_tails = tails_of_law(law, scale)
     with mpmath.workprec(PRECISION):
         for k in (0, 1, 2, 3, 10, 47, 599):
             lo, hi = law_tails.tail(k, bits)
@@ -79,7 +79,7 @@ def test_every_tail_of_large_tables_lies_in_its_bounds(law, scale):
 @pytest.mark.parametrize("law", SWEPT)
 def test_the_largest_table_agrees_with_single_tails_at_its_far_end(law):
     """Where the error counts of the sweeps are largest."""
-    exact = tails(law, Fraction(10_000))
+    exact = tails_of_law(law, Fraction(10_000))
     bounds = exact.run(160)
     for k in range(len(bounds) - 1000, len(bounds), 7):
         lo, hi = exact.tail(k, 160)
@@ -90,7 +90,7 @@ def test_the_largest_table_agrees_with_single_tails_at_its_far_end(law):
 @pytest.mark.parametrize("scale", [Fraction(10_000), Fraction(2**40 + 1, 2**27), Fraction(9_999_999, 1_001)], ids=str)
 def test_the_largest_tables_of_the_rounded_gaussian_agree_with_single_tails(scale):
     """From middle to end: where points are counted up furthest, where polynomials are steepest, and where tails vanish."""
-    exact = tails(Law.ROUNDED_GAUSSIAN, scale)
+    exact = tails_of_law(Law.ROUNDED_GAUSSIAN, scale)
     low, high = exact.words()
     for k in range(0, len(low), 211):
         lo, hi = exact.tail(k, 96)

@@ -34,11 +34,11 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.mechanisms.quantiles import quantiles
-from understudy.curator.mechanisms.sparse_histogram import cells, labels
-from understudy.noise import exponential
-from understudy.noise.quantile import Runs, score_runs
-from understudy.noise.tails import tails
+from understudy.curator.mechanisms.quantiles import choose_quantiles
+from understudy.curator.mechanisms.sparse_histogram import learn_labels, measure_sparse_cells
+from understudy.noise import exponential_mechanism
+from understudy.noise.quantile import ScoreRuns, score_runs
+from understudy.noise.tails import tails_of_law
 from understudy.schema import Categorical, Integer, Schema
 
 FAST, LONG = 8_000, 80_000
@@ -102,7 +102,7 @@ def quantile_of(relation: Neighbours, currency: Currency, *, at: float, times: i
     schema = Schema(columns=(Integer(name="x", min=0, max=low + high + (relation is REPLACE) * 2),))
 
     def ask(room, schema):
-        return quantiles(room, schema["x"], [Fraction(1, 2)], amount=AMOUNT[currency])
+        return choose_quantiles(room, schema["x"], [Fraction(1, 2)], amount=AMOUNT[currency])
 
     options = {"relation": relation, "currency": currency, "epsilon": 4 if currency is PURE else 40}
     heard = [hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)]
@@ -141,7 +141,7 @@ def test_no_outcome_of_a_choice_is_likelier_than_its_price_allows(mechanism, rel
 def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
     """Notes the law of every private choice from now on: the probability of each candidate, or of each lattice point."""
     laws: list[dict[int, float]] = []
-    runs: list[Runs] = []
+    runs: list[ScoreRuns] = []
 
     def spy(scores, *, epsilon, sensitivity, grid=Fraction(1), monotone=False, base=None, **rest):
         rate = float(epsilon * grid / sensitivity / (1 if monotone else 2))
@@ -151,7 +151,7 @@ def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
         total = float(odds @ lengths)
         every = zip(starts, lengths, odds, strict=True)
         laws.append({int(k): o / total for start, length, o in every for k in range(start, start + length)})
-        return exponential(
+        return exponential_mechanism(
             scores, epsilon=epsilon, sensitivity=sensitivity, grid=grid, monotone=monotone, base=base, **rest
         )
 
@@ -166,7 +166,7 @@ def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
         "understudy.noise.quantile",
     ):
         if module in sys.modules:
-            patch.setattr(sys.modules[module], "exponential", spy)
+            patch.setattr(sys.modules[module], "exponential_mechanism", spy)
     return laws
 
 
@@ -188,11 +188,15 @@ def at(*places: str):
 
 
 def show_labels(delta: Fraction):
-    return PLACES, "counts", lambda room, schema: labels(room, "place", amount=room.till.left, delta=delta)
+    return PLACES, "counts", lambda room, schema: learn_labels(room, "place", amount=room.till.left, delta=delta)
 
 
 def show_cells(delta: Fraction):
-    return KNOWN, "codes", lambda room, schema: cells(room, ("place",), amount=room.till.left, delta=delta)
+    return (
+        KNOWN,
+        "codes",
+        lambda room, schema: measure_sparse_cells(room, ("place",), amount=room.till.left, delta=delta),
+    )
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -209,7 +213,7 @@ def test_what_one_person_alone_wrote_shows_with_at_most_delta(mechanism, currenc
         "delta": delta * (1 if currency is PURE else 2),
     }
     (heard,) = hear(ask, at("nowhere else"), schema, times=times, **options)
-    beyond = tails(heard.request["law"], heard.request["scale"]).tail(heard.request["threshold"] - 1, 128)
+    beyond = tails_of_law(heard.request["law"], heard.request["scale"]).tail(heard.request["threshold"] - 1, 128)
     chance = beyond[1] / 2**128
     assert heard.cost.delta == delta
     assert chance <= delta

@@ -18,8 +18,8 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody
 from understudy.measurements import Centring, Partition
-from understudy.schema import Boolean, Categorical, Integer, Real, Schema, Undeclared
-from understudy.synthesizers import silent
+from understudy.schema import Boolean, Categorical, Integer, Real, Schema, UndeclaredColumn
+from understudy.synthesizers import ignore_progress
 
 ROWS = [{"sex": "FM"[i % 2], "age": i % 90, "weight": 50 + i % 30, "smoker": i % 3 == 0} for i in range(60)]
 DECLARED = Schema(
@@ -95,16 +95,16 @@ def test_learned_bounds_and_values_lie_on_declared_lattices():
         columns=(Integer(name="age", step=5), Real(name="weight", step=Fraction(1, 10)), Categorical(name="sex"))
     )
     custody = Custody(room_of(ROWS * 50, schema, epsilon=20), schema)
-    learned = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=silent)
+    learned = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress)
     assert learned["age"].min % 5 == learned["age"].max % 5 == 0
     assert (learned["weight"].min * 10).denominator == (learned["weight"].max * 10).denominator == 1
     assert all(s.values.dtype == np.int64 for s in custody.known.sparse)
 
 
 def test_a_learned_type_is_one_of_a_public_list():
-    schema = Schema(columns=(Undeclared(name="age"),))
+    schema = Schema(columns=(UndeclaredColumn(name="age"),))
     custody = Custody(room_of([{"age": "1.23456"}] * 900, schema, epsilon=20), schema)
-    learned = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=silent)["age"]
+    learned = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress)["age"]
     assert learned.step.denominator in [10**k for k in range(13)]
 
 

@@ -25,9 +25,9 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room
-from understudy.measurements import Sparse
-from understudy.schema import Categorical, Date, Integer, Lattice, Schema, Undeclared
-from understudy.synthesizers import silent
+from understudy.measurements import SparseMeasurement
+from understudy.schema import Categorical, Date, Integer, Lattice, Schema, UndeclaredColumn
+from understudy.synthesizers import ignore_progress
 from understudy.tables import Table, open_table
 
 Patch = pytest.MonkeyPatch
@@ -35,7 +35,7 @@ PURE, GDP, ZCDP = Currency.PURE, Currency.GDP, Currency.ZCDP
 ADD_REMOVE, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 EPSILON = {PURE: 2, GDP: 10, ZCDP: 10}
 
-FILE = Schema(columns=(Undeclared(name="n"), Undeclared(name="w"), Undeclared(name="d")))
+FILE = Schema(columns=(UndeclaredColumn(name="n"), UndeclaredColumn(name="w"), UndeclaredColumn(name="d")))
 """A CSV file without a schema: types are voted on, then bounds, lists and bins are bought."""
 
 PLAIN = {"n": "12", "w": "red", "d": "2024-02-29"}
@@ -74,7 +74,7 @@ def growing(name: str, schema: Schema, currency: Currency, relation: Neighbours)
     return make
 
 
-COLUMN = Schema(columns=(Undeclared(name="n"),))
+COLUMN = Schema(columns=(UndeclaredColumn(name="n"),))
 
 
 def worded(currency: Currency, relation: Neighbours) -> Callable[[int], Learning]:
@@ -192,7 +192,7 @@ def test_few_rows_are_counted_as_a_file_of_them_is(tmp_path: Path):
         for table in (Few(rows, FILE), Table(source, FILE)):
             room = replace(room_of([], FILE, epsilon=10, delta="1e-3", noise=no_noise), table=table)
             custody = Custody(room, FILE)
-            schema = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=silent)
+            schema = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress)
             found.append((canonical(schema), [m.values.tolist() for m in custody.known], custody.charges))
     assert found[0] == found[1]
     assert '"blue", "red"' in found[0][0]
@@ -212,14 +212,14 @@ def test_the_tables_are_neighbours(relation):
 
 
 def bounds_from_the_smallest_and_the_largest_value(patch: Patch) -> None:
-    original = discovery.bounds
+    original = discovery.learn_bounds
 
     def observed(room: Room, column: str, *, amount: Fraction) -> tuple[int, int]:
         original(room, column, amount=amount)  # paid for all the same
         values, _ = room.table.lattice(column)
         return (int(values.min()), int(values.max())) if len(values) else (0, 1)
 
-    patch.setattr(discovery, "bounds", observed)
+    patch.setattr(discovery, "learn_bounds", observed)
 
 
 def every_label_shows(patch: Patch) -> None:
@@ -227,35 +227,35 @@ def every_label_shows(patch: Patch) -> None:
 
 
 def types_that_every_cell_can_be_read_as(patch: Patch) -> None:
-    original = discovery.types
+    original = discovery.learn_types
 
-    def parsed(room: Room, columns: list[Undeclared], *, amount: Fraction) -> list[vote.Elected]:
-        patch.setattr(vote, "TOLERANCE", Fraction(0))
-        patch.setattr(vote, "SIGMAS", 0)
+    def parsed(room: Room, columns: list[UndeclaredColumn], *, amount: Fraction) -> list[vote.ElectedColumn]:
+        patch.setattr(vote, "MAX_VOTE_ODD_SHARE", Fraction(0))
+        patch.setattr(vote, "VOTE_NOISE_SIGMAS", 0)
         found = original(replace(room, draw=no_noise), columns, amount=amount)
         return [replace(elected, beside=None) for elected in found]  # one word makes a list of labels, for good
 
-    patch.setattr(discovery, "types", parsed)
+    patch.setattr(discovery, "learn_types", parsed)
 
 
 def bins_from_exact_counts(patch: Patch) -> None:
-    original = discovery.descend
+    original = discovery.descend_tree
 
-    def exact(room: Room, column: Lattice, *, amount: Fraction) -> descent.Tree:
+    def exact(room: Room, column: Lattice, *, amount: Fraction) -> descent.CountTree:
         return original(replace(room, draw=no_noise), column, amount=amount)
 
-    patch.setattr(discovery, "descend", exact)
+    patch.setattr(discovery, "descend_tree", exact)
 
 
 def labels_in_the_order_of_how_many_there_are(patch: Patch) -> None:
-    original = discovery.labels
+    original = discovery.learn_labels
 
-    def ranked(room: Room, column: str, **asked: Any) -> tuple[tuple[str, ...], Sparse]:
+    def ranked(room: Room, column: str, **asked: Any) -> tuple[tuple[str, ...], SparseMeasurement]:
         shown, bought = original(room, column, **asked)
         many = dict(zip(*room.table.labels(column), strict=True))
         return tuple(sorted(shown, key=lambda label: -many[label])), bought
 
-    patch.setattr(discovery, "labels", ranked)
+    patch.setattr(discovery, "learn_labels", ranked)
 
 
 def a_place_for_others_only_where_there_are_others(patch: Patch) -> None:

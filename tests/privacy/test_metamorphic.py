@@ -45,10 +45,10 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
 from understudy.curator import Till
-from understudy.curator.discovery.close import uncut
-from understudy.curator.mechanisms.sparse_histogram import labels
+from understudy.curator.discovery.close import needs_bins
+from understudy.curator.mechanisms.sparse_histogram import learn_labels
 from understudy.schema import Categorical, Column, Schema, parse_schema, save_schema
-from understudy.schema.predicates.rules import Broken as Breaking
+from understudy.schema.predicates.rules import BrokenRowPolicy as Breaking
 from understudy.synthesizers import SYNTHESIZERS
 from understudy.workflow.synthesize import synthesize
 
@@ -88,7 +88,7 @@ def test_an_odd_row_changes_nothing_that_was_not_paid_for(pair: Pair, counted):
     assert here == there
     # The synthesizer counts each column once. Where bins have to be found, discovery looks at the range once and counts the bins it found:
     # nothing stands out of answers that are all alike, so a look goes no deeper, and the schema alone says how many questions there are.
-    assert len(before) == len(after) == sum(3 if uncut(SCHEMA[name]) else 1 for name in pair.columns)
+    assert len(before) == len(after) == sum(3 if needs_bins(SCHEMA[name]) else 1 for name in pair.columns)
     for one, other in zip(before, after, strict=True):
         assert one.shape == other.shape
         assert np.abs(other - one).sum() <= pair.moved
@@ -430,7 +430,7 @@ def test_a_label_that_does_not_show_leaves_no_trace_in_the_stored_answer(rare):
         room = room_of([{"place": "Aarhus"}] * 5000 + rows, schema, noise=no_noise)
         kept = Kept()
         room = replace(room, till=Till(kept, replace(room_filter(Currency.GDP))))
-        labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
+        learn_labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
         stored.append(kept.payloads)
     assert len(stored[0]) == 1
     assert stored[0] == stored[1]

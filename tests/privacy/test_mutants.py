@@ -20,10 +20,10 @@ from kit.privacy.cases import COLOURS, GDP, PEOPLE, REPLACE, Case, worst_pair
 from kit.privacy.world import Remembered
 from understudy.accounting.cost import Cost, Sensitivity
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.run import Run
+from understudy.accounting.run import LedgerRun
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.curator import Custody, Room, Till
-from understudy.noise import draw
+from understudy.noise import draw_noise
 from understudy.schema import Categorical
 from understudy.tables import Table
 
@@ -53,7 +53,7 @@ def only_non_empty_cells_are_noised(patch: Patch) -> None:
     def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return np.where(exact > 0, exact + self.draw(self.law, scale, exact.shape), exact)
 
-    patch.setattr(Room, "noisy", noisy)
+    patch.setattr(Room, "add_noise", noisy)
 
 
 @mutant(cells)
@@ -61,7 +61,7 @@ def the_scale_is_halved(patch: Patch) -> None:
     def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + self.draw(self.law, scale / 2, exact.shape)
 
-    patch.setattr(Room, "noisy", noisy)
+    patch.setattr(Room, "add_noise", noisy)
 
 
 @mutant(lambda: checks.check_cells(GDP, 300))
@@ -69,7 +69,7 @@ def the_scale_is_four_percent_short(patch: Patch) -> None:
     def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + self.draw(self.law, scale * Fraction(96, 100), exact.shape)
 
-    patch.setattr(Room, "noisy", noisy)
+    patch.setattr(Room, "add_noise", noisy)
 
 
 @mutant(cells)
@@ -77,14 +77,14 @@ def noise_is_only_ever_added(patch: Patch) -> None:
     def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + np.abs(self.draw(self.law, scale, exact.shape))
 
-    patch.setattr(Room, "noisy", noisy)
+    patch.setattr(Room, "add_noise", noisy)
 
 
 @mutant(cells)
 def negative_counts_are_cut_before_release(patch: Patch) -> None:
     """Harmless to privacy, but not what was promised: measurements are unbiased."""
-    original = Room.noisy
-    patch.setattr(Room, "noisy", lambda self, exact, scale: np.maximum(original(self, exact, scale), 0))
+    original = Room.add_noise
+    patch.setattr(Room, "add_noise", lambda self, exact, scale: np.maximum(original(self, exact, scale), 0))
 
 
 @mutant(checks.check_fresh_noise)
@@ -92,9 +92,9 @@ def noise_is_drawn_once_and_used_twice(patch: Patch) -> None:
     kept: dict[object, np.ndarray] = {}
 
     def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
-        return exact + kept.setdefault(exact.shape, draw(self.law, scale, exact.shape))
+        return exact + kept.setdefault(exact.shape, draw_noise(self.law, scale, exact.shape))
 
-    patch.setattr(Room, "noisy", noisy)
+    patch.setattr(Room, "add_noise", noisy)
 
 
 @mutant(checks.check_fresh_noise)
@@ -102,7 +102,7 @@ def noise_is_seeded(patch: Patch) -> None:
     def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + np.rint(np.random.default_rng(0).normal(0, float(scale), exact.shape)).astype(np.int64)
 
-    patch.setattr(Room, "noisy", noisy)
+    patch.setattr(Room, "add_noise", noisy)
 
 
 # Sensitivities
@@ -116,13 +116,13 @@ def plain_counts() -> None:
 
 @mutant(plain_counts)
 def the_sensitivity_is_halved(patch: Patch) -> None:
-    original = understudy.curator.mechanisms.marginals._sensitivity
+    original = understudy.curator.mechanisms.marginals._clique_sensitivity
 
     def halved(*args: object) -> Sensitivity:
         real = original(*args)
         return replace(real, l1=real.l1 / 2, l2_squared=real.l2_squared / 4)
 
-    patch.setattr(understudy.curator.mechanisms.marginals, "_sensitivity", halved)
+    patch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", halved)
 
 
 @mutant(plain_counts)
@@ -130,13 +130,13 @@ def replacing_is_priced_like_adding(patch: Patch) -> None:
     def wrong(room: Room, schema: object, clique: object, axes: object) -> Sensitivity:
         return marginal_sensitivity(axes, Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
 
-    patch.setattr(understudy.curator.mechanisms.marginals, "_sensitivity", wrong)
+    patch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", wrong)
 
 
 @mutant(lambda: checks.check_case(checks.named("marginal, centred"), 3000, tight=0.6))
 def maps_are_priced_like_counts(patch: Patch) -> None:
     one = Sensitivity(Fraction(1), Fraction(1))
-    patch.setattr(understudy.curator.mechanisms.marginals, "_sensitivity", lambda *args: one)
+    patch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", lambda *args: one)
 
 
 @mutant(lambda: checks.check_case(checks.named("sum, clipped"), 3000, tight=0.6))
@@ -152,7 +152,7 @@ def sums_are_not_clipped(patch: Patch) -> None:
 
 @mutant(lambda: checks.check_case(checks.named("errors", REPLACE), 4000, tight=0.6))
 def scores_move_as_if_a_row_were_added(patch: Patch) -> None:
-    scores = understudy.curator.mechanisms.select_marginal.SCORES
+    scores = understudy.curator.mechanisms.select_marginal.CHOICE_SCORES
     patch.setitem(scores, "l1", replace(scores["l1"], replace=scores["l1"].add_remove))
 
 
@@ -171,7 +171,7 @@ def a_row_votes_in_one_column_only(patch: Patch) -> None:
 
 @mutant(lambda: checks.check_outcomes(checks.chosen, REPLACE, GDP, 3000, tight=0.6))
 def the_exponential_mechanism_forgets_its_factor_two(patch: Patch) -> None:
-    original = understudy.curator.mechanisms.select_marginal.exponential
+    original = understudy.curator.mechanisms.select_marginal.exponential_mechanism
     patch.setattr(
         understudy.curator.mechanisms.select_marginal,
         "exponential",
@@ -190,19 +190,19 @@ def the_threshold_is_one_too_low(patch: Patch) -> None:
 
 @mutant(checks.check_new_label)
 def a_count_at_the_threshold_shows(patch: Patch) -> None:
-    original = Room.noisy
-    patch.setattr(Room, "noisy", lambda self, exact, scale: original(self, exact, scale) + 1)  # n + 1 > T is n ≥ T
+    original = Room.add_noise
+    patch.setattr(Room, "add_noise", lambda self, exact, scale: original(self, exact, scale) + 1)  # n + 1 > T is n ≥ T
 
 
 @mutant(checks.check_new_label)
 def delta_is_not_charged(patch: Patch) -> None:
-    original = understudy.curator.mechanisms.sparse_histogram._plan
+    original = understudy.curator.mechanisms.sparse_histogram._plan_histogram
 
     def free(*args: object) -> tuple[Fraction, Cost, int]:
         scale, cost, at = original(*args)
         return scale, replace(cost, delta=Fraction(0)), at
 
-    patch.setattr(understudy.curator.mechanisms.sparse_histogram, "_plan", free)
+    patch.setattr(understudy.curator.mechanisms.sparse_histogram, "_plan_histogram", free)
 
 
 # Payment
@@ -210,7 +210,7 @@ def delta_is_not_charged(patch: Patch) -> None:
 
 def two_cliques() -> None:
     def ask(room: Room, schema: object) -> object:
-        return understudy.curator.mechanisms.marginals.measure(
+        return understudy.curator.mechanisms.marginals.measure_marginals(
             room, COLOURS, [("colour",), ("smoker",)], amount=room.till.left / 3
         )
 
@@ -259,12 +259,12 @@ def a_charge_that_fails_is_overlooked(patch: Patch) -> None:
 
 @mutant(checks.check_new_run_pays_and_draws)
 def a_stored_answer_is_given_to_a_new_run(patch: Patch) -> None:
-    def any_run(self: Run, step: int, digest: str) -> bytes | None:
-        with self._file.reading() as connection:
+    def any_run(self: LedgerRun, step: int, digest: str) -> bytes | None:
+        with self._file.read_transaction() as connection:
             row = connection.execute("SELECT payload FROM answer WHERE request = ?", (digest,)).fetchone()
         return None if row is None else bytes(row[0])
 
-    patch.setattr(Run, "answer", any_run)
+    patch.setattr(LedgerRun, "answer", any_run)
 
 
 # What a release holds

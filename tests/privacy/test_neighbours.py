@@ -48,8 +48,8 @@ from understudy.curator import Custody, Room
 from understudy.errors import Refused
 from understudy.schema import Schema, save_schema
 from understudy.synthesizers import SYNTHESIZERS
-from understudy.synthesizers.base import MISCOUNTED
-from understudy.tables import Source, Table
+from understudy.synthesizers.base import MISCOUNTED_NOTE
+from understudy.tables import Table, TableSource
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -286,31 +286,31 @@ def test_the_command_line_says_the_same_of_a_neighbour(setting, change, tmp_path
 
 
 def an_exact_count_in_a_note(patch: Patch) -> None:
-    original = workflow.perform
+    original = workflow.discover_and_measure
 
     def perform(custody: Custody, method: object, progress: Callable, **options: object) -> object:
         measured = original(custody, method, progress, **options)
-        progress(f"{MISCOUNTED}: {custody._room.table.rows()}", 1.0)
+        progress(f"{MISCOUNTED_NOTE}: {custody._room.table.rows()}", 1.0)
         return measured
 
-    patch.setattr(workflow, "perform", perform)
+    patch.setattr(workflow, "discover_and_measure", perform)
 
 
 def an_exact_count_while_it_waits(patch: Patch) -> None:
     """Told to whoever watches, and in no file."""
-    original = workflow.ask
+    original = workflow.measure_closed_schema
 
     def ask(custody: Custody, method: object, progress: Callable, **options: object) -> object:
         progress("measuring", 1 / (1 + custody._room.table.rows()))
         return original(custody, method, progress, **options)
 
-    patch.setattr(workflow, "ask", ask)
+    patch.setattr(workflow, "measure_closed_schema", ask)
 
 
 def a_storage_type_taken_from_rows(patch: Patch) -> None:
     original = workflow.schema_for
 
-    def observed(source: Source, schema: Schema | None) -> Schema:
+    def observed(source: TableSource, schema: Schema | None) -> Schema:
         known = original(source, schema)
         wide = Table(source, known).rows() > len(people(24))
         return known.with_column(replace(known["age"], dtype="Int16" if wide else "Int8"))
@@ -319,25 +319,25 @@ def a_storage_type_taken_from_rows(patch: Patch) -> None:
 
 
 def an_error_that_counts(patch: Patch) -> None:
-    original = workflow.perform
+    original = workflow.discover_and_measure
 
     def perform(custody: Custody, *args: object, **options: object) -> object:
         if custody._room.table.rows() > len(people(24)):
             raise Refused("There are too many rows. Nothing was measured")
         return original(custody, *args, **options)
 
-    patch.setattr(workflow, "perform", perform)
+    patch.setattr(workflow, "discover_and_measure", perform)
 
 
 def a_question_that_only_some_tables_are_asked(patch: Patch) -> None:
-    original = workflow.ask
+    original = workflow.measure_closed_schema
 
     def ask(custody: Custody, *args: object, **options: object) -> object:
         share = Fraction(1, 50) if custody._room.table.rows() > len(people(24)) else Fraction(1, 51)
         custody.measure([()], share=share)
         return original(custody, *args, **options)
 
-    patch.setattr(workflow, "ask", ask)
+    patch.setattr(workflow, "measure_closed_schema", ask)
 
 
 def half_of_the_price_of_a_marginal(patch: Patch) -> None:

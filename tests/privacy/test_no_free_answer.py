@@ -37,7 +37,7 @@ DECLARED = Schema(columns=tuple(SCHEMA[name] for name in ("sex", "age")))
 def spied(ledger: Path) -> Iterator[list[int]]:
     """Notes every draw of noise, and holds each to it that the ledger has more charges on disk than stored answers."""
     draws: list[int] = []
-    original = Room.noisy
+    original = Room.add_noise
 
     def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         with Ledger.open(ledger) as book:
@@ -46,11 +46,11 @@ def spied(ledger: Path) -> Iterator[list[int]]:
         draws.append(exact.size)
         return original(self, exact, scale)
 
-    Room.noisy = noisy  # type: ignore[method-assign]
+    Room.add_noise = noisy  # type: ignore[method-assign]
     try:
         yield draws
     finally:
-        Room.noisy = original  # type: ignore[method-assign]
+        Room.add_noise = original  # type: ignore[method-assign]
 
 
 def spent(path: Path) -> Fraction:
@@ -232,7 +232,17 @@ def check_faults(method: str, schema: Schema | None, folder: Path, *, every: int
 
 @pytest.mark.parametrize(
     "where",
-    ["Run.charge", "Run.store", "Till.pay", "Room.noisy", "Table.counts", "estimate", "write_rows", "save", "finish"],
+    [
+        "LedgerRun.charge",
+        "LedgerRun.store",
+        "Payments.pay",
+        "MechanismContext.add_noise",
+        "Table.counts",
+        "estimate",
+        "write_rows",
+        "save",
+        "finish",
+    ],
 )
 def test_a_failure_at_a_turning_point_leaves_no_free_answer(where, tmp_path):
     found = sites("independent", True)
@@ -292,7 +302,9 @@ def test_the_command_line_writes_only_what_was_paid_for(options, people, capsys)
     assert spent(ledger) == 1
 
 
-@pytest.mark.parametrize("where", ["Run.charge", "Room.noisy", "estimate", "write_rows", "Run.store"])
+@pytest.mark.parametrize(
+    "where", ["LedgerRun.charge", "MechanismContext.add_noise", "estimate", "write_rows", "LedgerRun.store"]
+)
 def test_a_command_that_fails_writes_nothing_and_says_what_stays_spent(where, people, capsys):
     found = sites("independent", True)
     out, ledger = people.with_name("out.csv"), people.with_name("people.csv.ledger")

@@ -105,15 +105,15 @@ def test_a_run_loses_what_its_release_promises(method, relation, currency, sizes
 
 def test_a_run_with_less_noise_does_not_pass(tmp_path, monkeypatch):
     """Ten percent less than was paid for, on every cell."""
-    original = Room.noisy
-    monkeypatch.setattr(Room, "noisy", lambda self, e, scale: original(self, e, scale * Fraction(9, 10)))
+    original = Room.add_noise
+    monkeypatch.setattr(Room, "add_noise", lambda self, e, scale: original(self, e, scale * Fraction(9, 10)))
     with pytest.raises(AssertionError):
         check(tmp_path, *CASES[2])
 
 
 def test_a_run_that_leaves_empty_cells_alone_does_not_pass(tmp_path, monkeypatch):
-    original = Room.noisy
-    monkeypatch.setattr(Room, "noisy", lambda self, e, scale: np.where(e > 0, original(self, e, scale), 0))
+    original = Room.add_noise
+    monkeypatch.setattr(Room, "add_noise", lambda self, e, scale: np.where(e > 0, original(self, e, scale), 0))
     with pytest.raises(AssertionError):
         check(tmp_path, *CASES[2])
 

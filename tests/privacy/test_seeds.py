@@ -18,8 +18,8 @@ from kit.curator.contexts import room_of
 from kit.privacy.cases import COLOURS, PEOPLE
 from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
 from understudy.accounting.law import Law
-from understudy.curator.mechanisms.marginals import measure
-from understudy.noise import draw
+from understudy.curator.mechanisms.marginals import measure_marginals
+from understudy.noise import draw_noise
 from understudy.releases import Release
 from understudy.schema import Schema
 from understudy.synthesizers import SYNTHESIZERS
@@ -38,7 +38,7 @@ def noisy(_: int = 0) -> bytes:
     """One noisy answer of the curator, in bytes."""
     pin()
     room = room_of(PEOPLE, COLOURS, epsilon="0.01")
-    return measure(room, COLOURS, [("colour", "smoker")], amount=room.till.left)[0].values.tobytes()
+    return measure_marginals(room, COLOURS, [("colour", "smoker")], amount=room.till.left)[0].values.tobytes()
 
 
 def test_a_hundred_runs_with_every_seed_pinned_all_differ():
@@ -97,12 +97,12 @@ def test_processes_with_the_same_hash_seed_draw_differently(tmp_path):
 def block(_: int) -> str:
     """Noise of one forked worker, after every law has been drawn from once."""
     pin()
-    return hashlib.sha256(draw(Law.ROUNDED_GAUSSIAN, Fraction(50), 2000).tobytes()).hexdigest()
+    return hashlib.sha256(draw_noise(Law.ROUNDED_GAUSSIAN, Fraction(50), 2000).tobytes()).hexdigest()
 
 
 def check_forks(count: int) -> None:
     for law in Law:
-        draw(law, Fraction(50), 10)  # tables and buffers exist before the fork, and are inherited
+        draw_noise(law, Fraction(50), 10)  # tables and buffers exist before the fork, and are inherited
     blocks = [block(0)]
     with multiprocessing.get_context("fork").Pool(8, maxtasksperchild=1) as pool:
         blocks += pool.map(block, range(count), chunksize=1)

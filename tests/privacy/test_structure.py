@@ -26,7 +26,7 @@ from understudy.curator import Custody, Room, Till, Window
 from understudy.errors import Refused
 from understudy.measurements import Identity, Partition
 from understudy.schema import Integer, Schema
-from understudy.synthesizers import SYNTHESIZERS, Workload, silent
+from understudy.synthesizers import SYNTHESIZERS, Workload, ignore_progress
 
 ROOT = Path(understudy.__file__).parent
 FORBIDDEN = (Custody, Room, Till, Listed)
@@ -88,7 +88,7 @@ def test_what_a_synthesizer_makes_leads_to_no_table(method):
     """Neither its measurements nor its model."""
     curator = custody(epsilon=5)
     made = SYNTHESIZERS[method]()
-    measured = made.measure(Window(curator), Workload.of_order(COLOURS), silent)
+    measured = made.measure(Window(curator), Workload.of_order(COLOURS), ignore_progress)
     model = made.estimate(COLOURS, measured, np.random.default_rng(0))
     for held in (measured, model):
         assert [path for path, thing in reachable(held) if isinstance(thing, FORBIDDEN)] == []
@@ -113,7 +113,8 @@ def draws(path: Path) -> bool:
     """Whether a module of the curator turns exact integers into an answer."""
     return any(
         isinstance(node, ast.Call)
-        and ast.unparse(node.func).split(".")[-1] in {"noisy", "draw", "exponential", "quantile"}
+        and ast.unparse(node.func).split(".")[-1]
+        in {"add_noise", "draw", "draw_noise", "exponential_mechanism", "quantile"}
         for node in ast.walk(ast.parse(path.read_text()))
     )
 

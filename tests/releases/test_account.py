@@ -10,13 +10,13 @@ import pytest
 from kit.releases.builders import statement
 from understudy.accounting.cost import Cost, Currency
 from understudy.errors import ReleaseError
-from understudy.releases import Statement, Step
+from understudy.releases import BudgetStatement, BudgetStep
 
 
 def test_steps_add_up():
     spent = statement().spent
     assert spent == Cost(Currency.GDP, Fraction(4, 1000), Fraction(1, 10**10))
-    assert Statement().spent is None
+    assert BudgetStatement().spent is None
 
 
 def test_it_reads_as_an_account():
@@ -30,22 +30,22 @@ def test_it_reads_as_an_account():
 
 def test_a_time_finer_than_a_day_has_no_place():
     with pytest.raises(ReleaseError, match="a day"):
-        Statement(day=datetime(2025, 3, 1, 12, 30))
-    assert Statement(day=date(2025, 3, 1)).day == date(2025, 3, 1)
+        BudgetStatement(day=datetime(2025, 3, 1, 12, 30))
+    assert BudgetStatement(day=date(2025, 3, 1)).day == date(2025, 3, 1)
 
 
 def test_two_currencies_do_not_add_up():
-    steps = tuple(Step(asked="x", cost=Cost(c, Fraction(1))) for c in (Currency.PURE, Currency.GDP))
+    steps = tuple(BudgetStep(asked="x", cost=Cost(c, Fraction(1))) for c in (Currency.PURE, Currency.GDP))
     with pytest.raises(ReleaseError, match="one currency"):
-        Statement(steps=steps)
+        BudgetStatement(steps=steps)
 
 
 @pytest.mark.parametrize("share", [Fraction(-1, 2), Fraction(3, 2)])
 def test_a_share_lies_between_none_and_all(share):
     with pytest.raises(ReleaseError, match="share"):
-        Step(asked="x", cost=Cost(Currency.PURE, Fraction(1)), share=share)
+        BudgetStep(asked="x", cost=Cost(Currency.PURE, Fraction(1)), share=share)
 
 
 def test_what_was_reserved_is_not_negative():
     with pytest.raises(ReleaseError, match="negative"):
-        Statement(epsilon=Fraction(-1))
+        BudgetStatement(epsilon=Fraction(-1))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import ReleaseError
-from understudy.releases import Guarantee, Promise
-from understudy.releases.guarantee import stated
+from understudy.releases import Guarantee, GuaranteeKind
+from understudy.releases.guarantee import format_amount
 
 
 def private(**changes):
@@ -53,7 +53,7 @@ def test_a_notebook_shows_the_promise_and_not_its_fractions():
 
 def test_other_promises_say_what_they_are():
     assert "No data used" in Guarantee.without_data().sentence()
-    assert "without differential privacy" in Guarantee(kind=Promise.MASKED).sentence()
+    assert "without differential privacy" in Guarantee(kind=GuaranteeKind.MASKED).sentence()
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_other_promises_say_what_they_are():
         {"currency": None},
         {"unit": ""},
         {"max_rows": 0},
-        {"kind": Promise.NO_DATA},
-        {"kind": Promise.MASKED},
+        {"kind": GuaranteeKind.NO_DATA},
+        {"kind": GuaranteeKind.MASKED},
     ],
 )
 def test_a_promise_that_contradicts_itself_is_refused(changes):
@@ -93,12 +93,12 @@ def test_a_promise_that_contradicts_itself_is_refused(changes):
     ],
 )
 def test_numbers_read_as_people_write_them(number, text):
-    assert stated("ε", number) == f"ε {text}"
+    assert format_amount("ε", number) == f"ε {text}"
 
 
 @given(st.fractions(min_value=0, max_value=10**6, max_denominator=10**12))
 def test_no_number_reads_better_than_it_is(number):
-    symbol, relation, text = stated("ε", number).split()
+    symbol, relation, text = format_amount("ε", number).split()
     assert symbol == "ε"
     shown = Fraction(text)
     assert shown >= number

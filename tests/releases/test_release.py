@@ -20,7 +20,7 @@ from understudy.accounting.law import Law
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models import ProductModel
-from understudy.releases import Guarantee, Kind, Release, to_bytes
+from understudy.releases import Guarantee, Release, ReleaseKind, to_bytes
 from understudy.releases.release import environment
 from understudy.schema import Categorical, Integer, Schema
 
@@ -149,7 +149,7 @@ def test_a_model_that_cannot_condition_refuses_to():
 
 def test_microdata_are_one_fixed_table():
     codes = codes_of(SMALL, 10)
-    rows = release(model=None, kind=Kind.MICRODATA, microdata=codes)
+    rows = release(model=None, kind=ReleaseKind.MICRODATA, microdata=codes)
     assert len(rows.sample()) == 10
     assert rows.sample(kind="pandas")["smoker"].equals(rows.sample(kind="pandas")["smoker"])
     assert len(rows.sample(4)) == 4
@@ -160,7 +160,7 @@ def test_microdata_are_one_fixed_table():
 
 
 def test_tables_alone_have_no_rows_to_give():
-    tables = release(model=None, kind=Kind.TABLES)
+    tables = release(model=None, kind=ReleaseKind.TABLES)
     assert tables.tables()
     with pytest.raises(Refused, match="tables, not a model"):
         tables.sample()
@@ -169,8 +169,8 @@ def test_tables_alone_have_no_rows_to_give():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"kind": Kind.TABLES},
-        {"kind": Kind.MICRODATA},
+        {"kind": ReleaseKind.TABLES},
+        {"kind": ReleaseKind.MICRODATA},
         {"microdata": codes_of(SMALL, 3)},
         {"guarantee": Guarantee.without_data()},
         {"guarantee": Guarantee(epsilon=Fraction(1), currency=Currency.PURE, amount=Fraction(1))},
@@ -191,7 +191,7 @@ def test_a_release_that_contradicts_itself_is_refused(changes):
 @pytest.mark.parametrize("schema", [Schema(columns=(Integer(name="age"),)), Schema(columns=())])
 def test_a_schema_with_something_left_to_learn_or_nothing_in_it_is_refused(schema):
     with pytest.raises(ReleaseError, match="schema"):
-        Release(guarantee=Guarantee.without_data(), schema=schema, kind=Kind.TABLES)
+        Release(guarantee=Guarantee.without_data(), schema=schema, kind=ReleaseKind.TABLES)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_schema_with_something_left_to_learn_or_nothing_in_it_is_refused(schem
 )
 def test_microdata_outside_the_schema_are_refused(codes):
     with pytest.raises(ReleaseError, match="microdata"):
-        release(model=None, kind=Kind.MICRODATA, microdata=codes)
+        release(model=None, kind=ReleaseKind.MICRODATA, microdata=codes)
 
 
 def test_it_shows_itself():
@@ -251,7 +251,7 @@ def test_the_environment_says_versions_and_nothing_about_the_machine():
 
 def test_the_same_measurements_may_be_used_by_two_kinds_of_release():
     held = measured()
-    for model, kind in (("product", Kind.MODEL), (None, Kind.TABLES)):
+    for model, kind in (("product", ReleaseKind.MODEL), (None, ReleaseKind.TABLES)):
         assert release(model=model, kind=kind, measurements=held).measurements is held
 
 

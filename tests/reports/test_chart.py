@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from understudy.reports.chart import HIGH, column_chart, scale_bar, scatter
-from understudy.reports.heatmap import matrix
+from understudy.reports.chart import COLUMN_CHART_HEIGHT, column_chart, scale_bar, scatter_chart
+from understudy.reports.heatmap import pair_heatmap
 
 HOSTILE = "</svg><script>alert(1)</script>"
 
@@ -27,7 +27,7 @@ def test_bars_are_as_tall_as_the_shares() -> None:
     drawn = column_chart("sex", ["F", "M"], np.array([0.5, 0.5]), np.array([0.25, 0.75]))
     low, high = heights(drawn)
     assert high == pytest.approx(3 * low, rel=0.01)
-    assert high < HIGH
+    assert high < COLUMN_CHART_HEIGHT
 
 
 def test_many_codes_are_drawn_together_and_lose_nothing() -> None:
@@ -42,8 +42,8 @@ def test_many_codes_are_drawn_together_and_lose_nothing() -> None:
     [
         column_chart(HOSTILE, [HOSTILE, "b"], np.array([0.5, 0.5])),
         column_chart("empty", [], np.array([])),
-        matrix([HOSTILE, "b"], {(HOSTILE, "b"): 0.5}, title=HOSTILE),
-        scatter([(HOSTILE, 0.0, 0.0)], x=HOSTILE, y=HOSTILE, title=HOSTILE),
+        pair_heatmap([HOSTILE, "b"], {(HOSTILE, "b"): 0.5}, title=HOSTILE),
+        scatter_chart([(HOSTILE, 0.0, 0.0)], x=HOSTILE, y=HOSTILE, title=HOSTILE),
         scale_bar(0.3, 0.0, 1.0, 0.5),
     ],
 )
@@ -58,7 +58,7 @@ def test_no_scale_without_ends() -> None:
 
 
 def test_names_of_neighbouring_points_do_not_cover_each_other() -> None:
-    drawn = scatter(
+    drawn = scatter_chart(
         [("a", 0.1, 0.25), ("b", 0.1, 0.26), ("c", 0.11, 0.255), ("far", 0.9, 0.25)], x="x", y="y", title="t"
     )
     lines = {name: float(y) for y, name in re.findall(r'y="([\d.]+)" font-size="12">(\w+)<', drawn)}

@@ -14,7 +14,7 @@ import pytest
 import understudy as us
 from understudy.errors import Refused
 from understudy.releases import Release
-from understudy.reports.evaluate import evaluate, publish
+from understudy.reports.evaluate import evaluate, publishable_report
 from understudy.reports.report import Report
 from understudy.schema import Categorical, Integer, Schema
 
@@ -113,11 +113,11 @@ def test_every_entry_of_the_contents_leads_somewhere(report: Report) -> None:
 def test_it_says_that_it_reads_real_rows(report: Report, release: Release) -> None:
     assert "Internal: reads real data." in report.to_html()
     assert "does not cover" in report.to_html()
-    assert "Internal" not in publish(release).to_html()
+    assert "Internal" not in publishable_report(release).to_html()
 
 
 def test_the_publishable_part_needs_no_rows_and_tells_none(rows: pl.DataFrame, release: Release) -> None:
-    made = publish(release)
+    made = publishable_report(release)
     page = made.to_html()
     assert not made.internal
     assert "real" not in {k for c in made.to_dict()["columns"] for k, v in c.items() if v is not None}
@@ -125,7 +125,7 @@ def test_the_publishable_part_needs_no_rows_and_tells_none(rows: pl.DataFrame, r
     assert {"guarantee", "account", "card", "columns"} <= set(seen.ids)
     assert not {"utility", "risk", "pairs", "trade"} & set(seen.ids)
     with pytest.raises(Refused, match="give one"):
-        publish(None)
+        publishable_report(None)
 
 
 def test_the_twin_holds_the_same_numbers(report: Report, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_hundred_columns_can_be_searched_and_stay_small(tmp_path: Path) -> Non
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({f"c{i}": rng.integers(0, 21, 200) for i in range(100)})
     release = us.synthesize(frame, schema, epsilon=1, synthesizer="independent", ledger=tmp_path / "l")
-    page = publish(release).to_html()
+    page = publishable_report(release).to_html()
     assert page.count('data-filters="column-list"') == 1
     assert page.count("<li data-name=") >= 100
     assert len(page) < 5_000_000

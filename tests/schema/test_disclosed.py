@@ -10,19 +10,19 @@ from understudy.schema import (
     Boolean,
     Categorical,
     Date,
-    Hole,
     Identifier,
     Integer,
+    OpenDomain,
     Real,
     Schema,
     Text,
     Time,
-    Undeclared,
+    UndeclaredColumn,
     Unit,
-    declarations,
+    describe_declared,
+    describe_learned,
     guess_identifier,
-    holes,
-    learned,
+    open_domains,
     parse_predicate,
 )
 
@@ -42,8 +42,8 @@ SCHEMA = Schema(
         Time(name="woke"),
         Time(name="slept", min=time(20)),
         Boolean(name="smoker", nullable=False),
-        Undeclared(name="x"),
-        Undeclared(name="y", use=False),
+        UndeclaredColumn(name="x"),
+        UndeclaredColumn(name="y", use=False),
     ),
     unit=Unit(id="patient", max_rows=3),
     rows=6366,
@@ -52,7 +52,7 @@ SCHEMA = Schema(
 
 
 def test_everything_declared_is_listed():
-    assert declarations(SCHEMA) == (
+    assert describe_declared(SCHEMA) == (
         "the names and order of 16 columns",
         "the types of 12 columns",
         "the values of sex, race",
@@ -71,24 +71,24 @@ def test_everything_declared_is_listed():
 
 
 def test_what_was_learned_is_not_declared():
-    assert learned(SCHEMA) == ("the values of job", "the type of income", "the bounds of income")
-    said = " ".join(declarations(SCHEMA))
+    assert describe_learned(SCHEMA) == ("the values of job", "the type of income", "the bounds of income")
+    said = " ".join(describe_declared(SCHEMA))
     assert "job" not in said
     assert "income" not in said
 
 
 def test_holes_are_what_is_open_in_the_release():
-    assert holes(SCHEMA) == (
-        Hole("town", "values"),
-        Hole("debt", "bounds"),
-        Hole("died", "bounds"),
-        Hole("x", "type"),
+    assert open_domains(SCHEMA) == (
+        OpenDomain("town", "values"),
+        OpenDomain("debt", "bounds"),
+        OpenDomain("died", "bounds"),
+        OpenDomain("x", "type"),
     )
-    assert holes(Schema(columns=(Boolean(name="a"), Text(name="b")))) == ()
+    assert open_domains(Schema(columns=(Boolean(name="a"), Text(name="b")))) == ()
 
 
 def test_an_empty_schema_declares_nothing_but_its_emptiness():
-    assert declarations(Schema(columns=())) == ("the names and order of 0 columns",)
+    assert describe_declared(Schema(columns=())) == ("the names and order of 0 columns",)
 
 
 GIVE_AWAY = (

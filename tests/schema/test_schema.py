@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from understudy.errors import SchemaError
-from understudy.schema import Boolean, Categorical, Identifier, Integer, Schema, Text, Undeclared, Unit, parse_predicate
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Identifier,
+    Integer,
+    Schema,
+    Text,
+    UndeclaredColumn,
+    Unit,
+    parse_predicate,
+)
 
 AGE = Integer(name="age", min=0, max=99, bins=(0, 15, 30, 100), nullable=False)
 MARRIED = Boolean(name="married")
@@ -48,8 +58,8 @@ def test_a_schema_is_the_columns_of_the_release():
     assert "remarks" not in schema
     assert schema["remarks"].type == "text"
     assert schema.sizes(("sex", "age")) == (2, 3)
-    assert schema.closed
-    assert not Schema(columns=(Undeclared(name="x"),)).closed
+    assert schema.is_closed
+    assert not Schema(columns=(UndeclaredColumn(name="x"),)).is_closed
     assert schema.unit.noun == "key"
     with pytest.raises(SchemaError, match="not in the schema"):
         schema["nobody"]

@@ -10,7 +10,7 @@ import pytest
 
 from kit.schema.files import edited
 from understudy.schema import dump_schema, json_schema, parse_schema
-from understudy.schema.yaml.keys import COMMON_KEYS, FILE_KEYS, TYPE_KEYS
+from understudy.schema.yaml.keys import COLUMN_KEYS_BY_TYPE, COMMON_COLUMN_KEYS, SCHEMA_FILE_KEYS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "schema.md").read_text()
 FILES = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -30,7 +30,15 @@ def test_the_page_shows_files_and_python():
 
 
 @pytest.mark.parametrize(
-    "word", sorted({*FILE_KEYS, *COMMON_KEYS, *TYPE_KEYS, *(k for keys in TYPE_KEYS.values() for k in keys)})
+    "word",
+    sorted(
+        {
+            *SCHEMA_FILE_KEYS,
+            *COMMON_COLUMN_KEYS,
+            *COLUMN_KEYS_BY_TYPE,
+            *(k for keys in COLUMN_KEYS_BY_TYPE.values() for k in keys),
+        }
+    ),
 )
 def test_the_page_explains_every_word(word):
     assert re.search(rf"`[^`\n]*\b{word}\b[^`\n]*`", PAGE), f"{word} is not explained"

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.schema import Schema, holds, parse_predicate, parse_schema, possibly, surely
-from understudy.schema.simplify import kept
+from understudy.schema import (
+    Schema,
+    holds_for_row,
+    parse_predicate,
+    parse_schema,
+    possibly_true_cells,
+    surely_true_cells,
+)
+from understudy.schema.simplify import simplify_by_rules
 
 PAGE = """
 columns:
@@ -39,12 +46,12 @@ SAID = st.recursive(
 def test_a_row_that_keeps_the_rules_is_judged_as_before(asked: str, never: list[str]):
     schema = Schema(columns=parse_schema(PAGE).columns, impossible=tuple(map(parse_predicate, never)))
     before = parse_predicate(asked)
-    after, codecs = kept(before, schema), schema.codecs
+    after, codecs = simplify_by_rules(before, schema), schema.codecs
     assert after.columns <= before.columns
     for values in product([0, 1, 2, 4, None], [0, 2, 3, 4, None], range(5)):
         row = dict(zip("abc", values, strict=True))
-        if not any(holds(said, row, codecs) for said in schema.impossible):
-            assert holds(before, row, codecs) == holds(after, row, codecs)
+        if not any(holds_for_row(said, row, codecs) for said in schema.impossible):
+            assert holds_for_row(before, row, codecs) == holds_for_row(after, row, codecs)
 
 
 @pytest.mark.parametrize(
@@ -63,20 +70,20 @@ def test_a_row_that_keeps_the_rules_is_judged_as_before(asked: str, never: list[
 )
 def test_what_a_rule_forbids_is_possible_in_no_cell(rule: str, asked: str):
     schema = parse_schema(f"{PAGE.replace('[0, 2], nullable', '[0, 1, 2], nullable')}rules:\n  - {rule}\n")
-    said, clique = kept(parse_predicate(asked), schema), ("a", "b", "c")
-    assert possibly(parse_predicate(asked), schema.codecs, clique).any()
-    assert not possibly(said, schema.codecs, clique).any()
+    said, clique = simplify_by_rules(parse_predicate(asked), schema), ("a", "b", "c")
+    assert possibly_true_cells(parse_predicate(asked), schema.codecs, clique).any()
+    assert not possibly_true_cells(said, schema.codecs, clique).any()
 
 
 @pytest.mark.parametrize(("rule", "asked"), [("a <= c", "c >= a"), ("a + b = c", "b + a <= c")])
 def test_what_a_rule_says_is_sure_of_whoever_has_a_value(rule: str, asked: str):
     schema = parse_schema(f"{PAGE}rules:\n  - {rule}\n")
-    found = surely(kept(parse_predicate(asked), schema), schema.codecs, ("a", "b", "c"))
+    found = surely_true_cells(simplify_by_rules(parse_predicate(asked), schema), schema.codecs, ("a", "b", "c"))
     valued = "a is not missing" if "b" not in rule else "a is not missing and b is not missing"
-    assert (found == surely(parse_predicate(valued), schema.codecs, ("a", "b", "c"))).all()
+    assert (found == surely_true_cells(parse_predicate(valued), schema.codecs, ("a", "b", "c"))).all()
 
 
 def test_what_no_rule_speaks_of_stays_as_it_was():
     schema = parse_schema(f"{PAGE}rules:\n  - a <= b\n")
     for asked in ("a < b", "a = b", "a < c", "a > 2", "a + b > c"):
-        assert kept(parse_predicate(asked), schema) == parse_predicate(asked)
+        assert simplify_by_rules(parse_predicate(asked), schema) == parse_predicate(asked)

@@ -21,31 +21,31 @@ from understudy.studio.workspace import Workspace
 class Impatient(Job):
     """Stopped as soon as the comparison has begun."""
 
-    def _tell(self, stage: str, done: float) -> None:
+    def _note_progress(self, stage: str, done: float) -> None:
         if stage.startswith("comparing: "):
             self.cancel()
-        super()._tell(stage, done)
+        super()._note_progress(stage, done)
 
 
 class Hasty(Job):
     """Stopped before anything was reserved."""
 
-    def _tell(self, stage: str, done: float) -> None:
+    def _note_progress(self, stage: str, done: float) -> None:
         self.cancel()
-        super()._tell(stage, done)
+        super()._note_progress(stage, done)
 
 
 def test_the_comparison_holds_attacks_and_their_control(tmp_path: Path) -> None:
     job = job_of(tmp_path, control=people(tmp_path / "others.csv", rows=300))
     stages: list[str] = []
-    keep = job._tell
-    job._tell = lambda stage, done: (stages.append(stage), keep(stage, done))[1]  # type: ignore[method-assign,func-returns-value]
+    keep = job._note_progress
+    job._note_progress = lambda stage, done: (stages.append(stage), keep(stage, done))[1]  # type: ignore[method-assign,func-returns-value]
     job.run()
     assert job.state == "done", job.message
     assert job.report is not None
     assert job.report.risk is not None
-    assert job.report.risk["attribute_inference"].computed
-    assert job.report.risk["membership_measurements"].computed
+    assert job.report.risk["attribute_inference"].is_computed
+    assert job.report.risk["membership_measurements"].is_computed
     assert "comparing: Linkability" in stages, "each attack is told as it begins, and can be stopped there"
     twin = json.loads((job.folder / "report.json").read_text())
     assert twin["risk"]["facts"]["holdout"] is True
@@ -100,7 +100,7 @@ def test_without_a_control_what_needs_one_is_listed(tmp_path: Path) -> None:
     assert job.report is not None
     assert any("needs a holdout" in reason for _, reason in job.report.not_computed)
     assert job.report.risk is not None
-    assert job.report.risk["match_risk"].computed
+    assert job.report.risk["match_risk"].is_computed
 
 
 def test_stopping_the_comparison_leaves_the_release_whole(tmp_path: Path) -> None:

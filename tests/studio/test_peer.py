@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kit.studio.other_user import LEAVE, OTHER_UID, ROOT, STUDIO_UID
-from understudy.studio.peer import Endpoint, find_own_uid, find_peer_uid, is_other_user, spell_endpoint
+from understudy.studio.peer import SocketEndpoint, find_own_uid, find_peer_uid, is_other_user, spell_endpoint
 
 CONNECT = """
 line = socket.create_connection(("127.0.0.1", said))
@@ -24,7 +24,7 @@ line.recv(1)
 @contextmanager
 def accepted(
     family: int = socket.AF_INET, host: str = "127.0.0.1"
-) -> Iterator[tuple[Endpoint, Endpoint, socket.socket]]:
+) -> Iterator[tuple[SocketEndpoint, SocketEndpoint, socket.socket]]:
     """A connection of this process to itself: both ends as the server sees them, and the client's socket."""
     with socket.socket() as listener, socket.socket(family) as client:
         listener.bind(("127.0.0.1", 0))

@@ -16,9 +16,15 @@ from understudy.releases import Release
 from understudy.reports.evaluate import evaluate
 from understudy.reports.report import trade_figure
 from understudy.schema import Categorical, Schema
-from understudy.studio.graph import links, network
-from understudy.studio.marginal import drawn
-from understudy.studio.views import columns, command, heat, told, trade
+from understudy.studio.graph import draw_network, find_measured_pairs
+from understudy.studio.marginal import draw_marginal
+from understudy.studio.views import (
+    column_charts,
+    draw_heatmap,
+    draw_trade_off,
+    equivalent_command,
+    list_compared_findings,
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,17 +71,19 @@ def read(figure: str) -> Reader:
 def test_every_figure_is_text_and_shapes(rows: pl.DataFrame, release: Release, tmp_path) -> None:
     job = job_of(tmp_path)
     job.release = release
-    figures = [c["drawn"] for c in columns(job, release)]
-    figures += [heat(job), network(list(release.schema), links(release))]
-    figures += [drawn(release, [a]) for a in HOSTILE] + [drawn(release, [a, HOSTILE[0]]) for a in HOSTILE[1:]]
+    figures = [c["drawn"] for c in column_charts(job, release)]
+    figures += [draw_heatmap(job), draw_network(list(release.schema), find_measured_pairs(release))]
+    figures += [draw_marginal(release, [a]) for a in HOSTILE] + [
+        draw_marginal(release, [a, HOSTILE[0]]) for a in HOSTILE[1:]
+    ]
     job.report = evaluate(rows, release.sample(kind="polars", seed=2), release=release, risk=False)
-    figures += [c["drawn"] for c in columns(job, release)] + [heat(job)]
+    figures += [c["drawn"] for c in column_charts(job, release)] + [draw_heatmap(job)]
     figures.append(trade_figure([(name, 0.1, 0.2) for name in HOSTILE]))
     said = "".join(read(figure).text for figure in figures)
     for name in HOSTILE[:7]:
         assert name in said, "shown as it is"
-    assert trade([job]) == "", "no risk, no point"
-    assert [title for title, _ in told(job)][:1] == ["Columns, total variation"]
+    assert draw_trade_off([job]) == "", "no risk, no point"
+    assert [title for title, _ in list_compared_findings(job)][:1] == ["Columns, total variation"]
 
 
 def test_a_command_can_be_typed_whatever_the_table_is_called(tmp_path) -> None:
@@ -83,6 +91,6 @@ def test_a_command_can_be_typed_whatever_the_table_is_called(tmp_path) -> None:
 
     job = job_of(tmp_path, control=tmp_path / "b c.csv")
     job.table = "a'; rm -rf ~ #.csv"
-    first, second = (shlex.split(line) for line in command(job).splitlines())
+    first, second = (shlex.split(line) for line in equivalent_command(job).splitlines())
     assert first[2] == second[2] == job.table
     assert second[second.index("--holdout") + 1] == "b c.csv"

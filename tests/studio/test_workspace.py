@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from kit.scratch import orphan
-from understudy.scratch import HIDDEN_PREFIX
+from understudy.scratch import HIDDEN_SCRATCH_PREFIX
 from understudy.studio.workspace import Workspace
 
 
 def test_an_upload_waits_in_a_private_directory_and_sweeps_those_that_were_cut_off(tmp_path: Path) -> None:
-    left = orphan(tmp_path, HIDDEN_PREFIX)
+    left = orphan(tmp_path, HIDDEN_SCRATCH_PREFIX)
     seen: list[Path] = []
 
     async def send() -> AsyncIterator[bytes]:

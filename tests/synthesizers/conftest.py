@@ -16,7 +16,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window
 from understudy.schema import Schema
 from understudy.tables import Table, open_table
-from understudy.testing.trial import OpenCurator, Rows
+from understudy.testing.trial import OpenCurator, TrialRows
 
 THRESHOLDS = Fraction(1, 10)
 """Part of δ set aside for thresholds."""
@@ -41,7 +41,7 @@ def open_curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCurat
         }
 
         def open_one(
-            schema: Schema, rows: Rows, *, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
+            schema: Schema, rows: TrialRows, *, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
         ) -> Window:
             budget = Budget.of(epsilon, delta)
             filter = Filter.of(budget, threshold_delta=delta * THRESHOLDS)

@@ -9,23 +9,23 @@ import pytest
 from understudy import synthesizers
 from understudy.errors import Refused
 from understudy.synthesizers import SYNTHESIZERS, Awareness, Independent, Synthesizer, make
-from understudy.synthesizers.awareness import PUBLISHED, rows
+from understudy.synthesizers.awareness import PUBLISHED_AWARENESS, awareness_rows
 
 
 def test_the_published_table():
     """Which synthesizers are aware of what, counted per column."""
-    assert len(PUBLISHED) == 12
-    assert sum(row.aware.workload for row in PUBLISHED) == 6
-    assert sum(row.aware.data for row in PUBLISHED) == 9
-    assert sum(row.aware.budget for row in PUBLISHED) == 5
-    assert sum(row.aware.efficiency for row in PUBLISHED) == 9
-    assert PUBLISHED[-1].title == "AIM"
-    assert PUBLISHED[-1].aware == Awareness(workload=True, data=True, budget=True, efficiency=True)
+    assert len(PUBLISHED_AWARENESS) == 12
+    assert sum(row.aware.workload for row in PUBLISHED_AWARENESS) == 6
+    assert sum(row.aware.data for row in PUBLISHED_AWARENESS) == 9
+    assert sum(row.aware.budget for row in PUBLISHED_AWARENESS) == 5
+    assert sum(row.aware.efficiency for row in PUBLISHED_AWARENESS) == 9
+    assert PUBLISHED_AWARENESS[-1].title == "AIM"
+    assert PUBLISHED_AWARENESS[-1].aware == Awareness(workload=True, data=True, budget=True, efficiency=True)
 
 
 @pytest.mark.parametrize("name", SYNTHESIZERS)
 def test_every_synthesizer_has_one_line_with_its_own_flags(name):
-    lines = [row for row in rows(SYNTHESIZERS) if row.name == name]
+    lines = [row for row in awareness_rows(SYNTHESIZERS) if row.name == name]
     assert [row.aware for row in lines] == [SYNTHESIZERS[name].aware]
     assert SYNTHESIZERS[name].name == name
 

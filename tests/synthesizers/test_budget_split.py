@@ -10,8 +10,8 @@ import pytest
 from kit.models.build import schema_of
 from understudy.accounting.neighbours import Neighbours
 from understudy.synthesizers import Workload, make
-from understudy.synthesizers.base import APART
-from understudy.synthesizers.budget_split import within
+from understudy.synthesizers.base import APART_NOTE
+from understudy.synthesizers.budget_split import split_by_cells
 from understudy.synthesizers.published import privsyn
 
 SIZES = (2, 3, 30, 30)
@@ -34,12 +34,12 @@ def heard(open_curator, name, options, sizes=SIZES):
     curator = open_curator(schema, rows, epsilon=Fraction(5), delta=Fraction("1e-6"), neighbours=Neighbours.ADD_REMOVE)
     told: list[str] = []
     make(name, **options).measure(curator, Workload.of_order(schema), lambda stage, _: told.append(stage))
-    return [stage for stage in told if stage.startswith(APART)]
+    return [stage for stage in told if stage.startswith(APART_NOTE)]
 
 
 @pytest.mark.parametrize("name", LIMITED)
 def test_a_pair_too_large_is_named(name, open_curator, monkeypatch):
-    monkeypatch.setattr(privsyn, "WIDEST", 200)
+    monkeypatch.setattr(privsyn, "MAX_PAIR_CELLS", 200)
     assert any("c × d" in stage and "cells" in stage for stage in heard(open_curator, name, LIMITED[name]))
 
 
@@ -50,5 +50,5 @@ def test_where_all_fits_nothing_is_said(name, open_curator):
 
 def test_cliques_are_told_apart_by_their_cells():
     schema = schema_of(10, 10)
-    assert within(schema, [("a", "b"), ("a",)], 100) == ([("a", "b"), ("a",)], [])
-    assert within(schema, [("a", "b"), ("a",)], 99) == ([("a",)], [("a", "b")])
+    assert split_by_cells(schema, [("a", "b"), ("a",)], 100) == ([("a", "b"), ("a",)], [])
+    assert split_by_cells(schema, [("a", "b"), ("a",)], 99) == ([("a",)], [("a", "b")])

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import Refused
-from understudy.synthesizers import AIM, MST, SYNTHESIZERS, kind, make, options_of
-from understudy.synthesizers.options import written
+from understudy.synthesizers import AIM, MST, SYNTHESIZERS, make, options_of, synthesizer_class
+from understudy.synthesizers.options import option_text
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 OWN = {"random", "adaptive"}
@@ -93,7 +93,7 @@ def test_the_nearest_name_is_offered():
     with pytest.raises(Refused, match=r"Did you mean `privbayes`\? Choose one of"):
         make("PrivBays")
     with pytest.raises(Refused, match=r'There is no synthesizer "zzz"\. Choose one of'):
-        kind("zzz")
+        synthesizer_class("zzz")
 
 
 def test_an_option_may_be_called_like_a_parameter():
@@ -103,7 +103,7 @@ def test_an_option_may_be_called_like_a_parameter():
 
 @given(st.fractions(min_value=0, max_value=1).filter(lambda f: 0 < f < 1))
 def test_parts_of_the_budget_stay_exact(part):
-    assert make("aim", selection=written(part)) == replace(AIM(), selection=part)
+    assert make("aim", selection=option_text(part)) == replace(AIM(), selection=part)
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "synthesizers").glob("*.md")), ids=lambda page: page.stem)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import TableError
 from understudy.tables import counting
-from understudy.tables.counting import Tally, cells, cover, sparse
+from understudy.tables.counting import Tally, count_cells, count_sparse, cover_cliques
 
 
 def coded(sizes: dict[str, int], rows: int, seed: int) -> dict[str, np.ndarray]:
@@ -35,7 +35,7 @@ def questions(draw):
     sizes = {name: draw(st.sampled_from([1, 2, 3, 7, 40, 300])) for name in names}
     subsets = [c for k in range(4) for c in combinations(names, k)]
     cliques = draw(st.lists(st.sampled_from(subsets).flatmap(lambda c: st.permutations(c).map(tuple)), max_size=12))
-    cliques = [c for c in cliques if cells(c, sizes) <= 200_000]
+    cliques = [c for c in cliques if count_cells(c, sizes) <= 200_000]
     return cliques, sizes, draw(st.integers(0, 300)), draw(st.integers(0, 2**32 - 1))
 
 
@@ -57,7 +57,7 @@ def test_every_clique_is_counted_exactly(question, batches):
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_blocks_and_threads_do_not_matter(threads, monkeypatch):
-    monkeypatch.setattr(counting, "BLOCK", 1000)
+    monkeypatch.setattr(counting, "COUNT_BLOCK_ROWS", 1000)
     sizes = {name: 5 + i for i, name in enumerate("abcdefgh")}
     columns = coded(sizes, 12_345, 0)
     pairs = list(combinations(sizes, 2))
@@ -81,16 +81,16 @@ def test_a_large_table_is_counted_without_a_second_one():
 @given(st.lists(st.frozensets(st.sampled_from("abcdefghij"), min_size=1, max_size=4), max_size=30))
 def test_every_clique_lies_within_its_cover(cliques):
     sizes = {name: 2 + i for i, name in enumerate("abcdefghij")}
-    chosen = cover([tuple(sorted(c)) for c in cliques], sizes, limit=500)
+    chosen = cover_cliques([tuple(sorted(c)) for c in cliques], sizes, limit=500)
     for clique in cliques:
         assert any(clique <= set(c) for c in chosen)
     for clique in chosen:
-        assert cells(clique, sizes) <= 500 or frozenset(clique) in cliques
+        assert count_cells(clique, sizes) <= 500 or frozenset(clique) in cliques
 
 
 def test_pairs_are_covered_by_far_fewer():
     sizes = {f"c{i}": 33 for i in range(15)}
-    assert len(cover(list(combinations(sizes, 2)), sizes)) <= 40
+    assert len(cover_cliques(list(combinations(sizes, 2)), sizes)) <= 40
 
 
 @pytest.mark.parametrize(
@@ -118,16 +118,16 @@ def test_sparse_counts_are_exact_in_any_domain(width, rows, batches, seed, size)
     total = rows + rows // 2
     cuts = np.linspace(0, total, batches + 1).astype(int)
     parts = ({name: c[a:b] for name, c in doubled.items()} for a, b in pairwise(cuts))
-    codes, counts = sparse(tuple(sizes), sizes, parts)
+    codes, counts = count_sparse(tuple(sizes), sizes, parts)
     rows_seen = Counter(zip(*(c.tolist() for c in doubled.values()), strict=True))
     assert [tuple(row) for row in codes.tolist()] == sorted(rows_seen)
     assert counts.tolist() == [rows_seen[row] for row in sorted(rows_seen)]
 
 
 def test_sparse_counts_merge_as_they_go(monkeypatch):
-    monkeypatch.setattr(counting, "SPARSE_BLOCK", 50)
+    monkeypatch.setattr(counting, "SPARSE_BLOCK_ROWS", 50)
     columns = coded({"a": 7, "b": 9}, 5_000, 3)
-    codes, counts = sparse(("a", "b"), {"a": 7, "b": 9}, [columns])
+    codes, counts = count_sparse(("a", "b"), {"a": 7, "b": 9}, [columns])
     table = np.zeros((7, 9), np.int64)
     table[tuple(codes.T)] = counts
     np.testing.assert_array_equal(table, brute(("a", "b"), {"a": 7, "b": 9}, columns))

@@ -13,9 +13,9 @@ import pytest
 from understudy.schema import Boolean, Categorical, Identifier, Integer, Schema, Unit
 from understudy.tables import Table, open_table
 from understudy.tables import table as table_module
-from understudy.tables.privacy_unit import bound
+from understudy.tables.privacy_unit import bound_units
 from understudy.tables.sql.engine import Engine
-from understudy.tables.sql.stored import Stored
+from understudy.tables.sql.stored import StoredColumn
 
 Row = tuple[str | None, int]
 SALT = "00" * 16
@@ -31,14 +31,14 @@ class World:
         values = ", ".join(f"({'NULL' if i is None else repr(i)}, {v})" for i, v in rows) or "(NULL, NULL)"
         self.engine.run(f"CREATE OR REPLACE TABLE people AS FROM (VALUES {values}) t(x0, x1)", doing="testing")
         self.engine.run("DROP TABLE IF EXISTS bounded", doing="testing")
-        name = bound(
+        name = bound_units(
             self.engine,
             "people",
-            id=Stored("x0", "VARCHAR"),
+            id=StoredColumn("x0", "VARCHAR"),
             column=Identifier(name="id", missing=("unknown",)),
             unit=Unit(id="id", max_rows=max_rows),
             salt=salt,
-            cells=[Stored("x0", "VARCHAR"), Stored("x1", "INTEGER")],
+            cells=[StoredColumn("x0", "VARCHAR"), StoredColumn("x1", "INTEGER")],
             keep=[0, 1],
         )
         return Counter(self.engine.run(f"SELECT x0, x1 FROM {name}", doing="testing"))
@@ -115,7 +115,7 @@ def frame(ids: str) -> pl.DataFrame:
 def test_a_table_counts_bounded_rows_and_units():
     with open_table(frame("aaaaabbc")) as source:
         table = Table(source, schema(2))
-        assert (table.rows(), table.units()) == (5, 3)
+        assert (table.rows(), table.count_units()) == (5, 3)
         assert table.counts([("c",), ("v", "c"), ()])[0].tolist() == [5, 0, 0]
         assert table.counts([("v",)])[0].sum() == table.count_valid("v") == 5
         assert table.described(schema(2)).counts([("v",)])[0].tolist() == table.counts([("v",)])[0].tolist()
@@ -133,7 +133,7 @@ def test_one_unit_moves_a_marginal_by_its_rows_at_most():
 
 
 def test_a_table_that_forgot_to_bound_is_caught(monkeypatch):
-    monkeypatch.setattr(table_module, "bound", lambda engine, relation, **_: relation)
+    monkeypatch.setattr(table_module, "bound_units", lambda engine, relation, **_: relation)
     with open_table(frame("aaaaabbc")) as source:
         assert Table(source, schema(2)).rows() == 8, "the brute-force tests above would fail"
 
@@ -156,7 +156,7 @@ def drawn(rows: list[tuple[str | None, ...]], *salts: str, most: int) -> list[li
     with open_table(frame) as source:
         for order, salt, count in ((o, s, n) for o, s in zip(orders, salts, strict=True) for n in range(1, most + 1)):
             source.engine.run("DROP TABLE IF EXISTS bounded", doing="testing")
-            bound(
+            bound_units(
                 source.engine,
                 source.relation,
                 id=source.stored("id"),

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from understudy.schema import Categorical, Date, Identifier, Integer, Schema
-from understudy.tables import ABSENT, Table, open_table, records
+from understudy.tables import ABSENT_PLACE, Table, open_table, records
 
 SCHEMA = Schema(
     columns=(
@@ -42,7 +42,7 @@ def test_codes_are_those_of_the_codec_and_places_those_of_the_lattice() -> None:
         assert sorted(found.codes[name].tolist()) == sorted(codec.code(cell) for cell in CELLS[name])
     order = np.argsort(found.codes["visits"], kind="stable")  # rows: missing (first code), 3, 4, 9
     assert found.places["visits"][order].tolist() == [2, 3, 4, 9]
-    assert found.places["age"][order].tolist() == [ABSENT, 1, 200, ABSENT]
+    assert found.places["age"][order].tolist() == [ABSENT_PLACE, 1, 200, ABSENT_PLACE]
     assert found.numbers("seen")[order][1:].tolist() == [10957.0, 18262.0, 7305.0]
     assert np.isnan(found.numbers("age")[order]).tolist() == [True, False, False, True]
     assert found.absent("job")[order].tolist() == [False, False, False, True]
@@ -68,7 +68,7 @@ def test_a_sample_has_its_size_and_no_row_twice() -> None:
 
 
 def test_a_large_table_is_thinned_out_evenly_before_it_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MANY_ROWS", 1000)
+    monkeypatch.setattr(records, "MAX_UNTHINNED_ROWS", 1000)
     count, most = 20_000, 4_000
     many = Table(
         open_table(pa.table({"n": list(range(count))})), Schema(columns=(Integer(name="n", min=0, max=count - 1),))

@@ -13,7 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import SchemaError, TableError
-from understudy.schema import Boolean, Categorical, Date, Integer, Outside, Real, Schema, Text, Undeclared, codec_of
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Date,
+    Integer,
+    OutOfBoundsPolicy,
+    Real,
+    Schema,
+    Text,
+    UndeclaredColumn,
+    codec_of,
+)
 from understudy.tables import Table, open_table
 from understudy.tables import table as table_module
 from understudy.tables.reading.encode import MAX_LABEL_CHARS
@@ -51,7 +62,7 @@ def test_counts_are_those_of_a_loop_over_the_rows(rows, streamed):
     coded = [tuple(codec_of(CLOSED[n]).code(v) for n, v in zip(CLOSED, row, strict=True)) for row in rows]
     with pytest.MonkeyPatch.context() as patch, open_table(frame(rows)) as source:
         if streamed:
-            patch.setattr(table_module, "CODES_BYTES", -1)
+            patch.setattr(table_module, "MAX_CODES_BYTES", -1)
         table = Table(source, CLOSED)
         assert table.encode() == (not streamed)
         for clique, counts in zip(cliques, table.counts(cliques), strict=True):
@@ -63,7 +74,7 @@ def test_counts_are_those_of_a_loop_over_the_rows(rows, streamed):
         dense = np.zeros(CLOSED.sizes(("sex", "age")), np.int64)
         dense[tuple(codes.T)] = times
         np.testing.assert_array_equal(dense, table.counts([("sex", "age")])[0])
-        assert (table.rows(), table.units()) == (len(rows), len(rows))
+        assert (table.rows(), table.count_units()) == (len(rows), len(rows))
 
 
 @pytest.mark.parametrize("rows", [[], [(None, None, None)], [(5, "F", True)] * 3])
@@ -89,7 +100,11 @@ def test_values_outside_the_domain_never_widen_it():
 
 
 def test_an_open_schema_answers_what_discovery_asks():
-    columns = (Integer(name="age", missing=("-7",)), Categorical(name="sex", missing=("f",)), Undeclared(name="smoker"))
+    columns = (
+        Integer(name="age", missing=("-7",)),
+        Categorical(name="sex", missing=("f",)),
+        UndeclaredColumn(name="smoker"),
+    )
     rows = [(5, "F", True), (5, "M", None), (-7, "f", None), (None, "", False), (-3, None, None)]
     with open_table(frame(rows)) as source:
         table = Table(source, Schema(columns=columns))
@@ -152,7 +167,7 @@ def test_sums_never_wrap():
 
 
 def test_numbers_outside_the_bounds_count_as_missing_where_declared():
-    column = Real(name="x", min=0, max=1, step=Fraction(1, 2), outside=Outside.MISSING)
+    column = Real(name="x", min=0, max=1, step=Fraction(1, 2), outside=OutOfBoundsPolicy.MISSING)
     with open_table(pl.DataFrame({"x": [0.5, 1.2, 1.3, -9.0, None]})) as source:
         table = Table(source, Schema(columns=(column,)))
         assert (table.count_valid("x"), table.sum("x", 0, 2)) == (2, 3)
@@ -194,7 +209,7 @@ def test_a_table_larger_than_the_memory_of_the_engine_is_counted(tmp_path, monke
     """2 million rows of text in 128 MB: what does not fit waits on disk."""
     from understudy.tables.sql import engine
 
-    monkeypatch.setattr(engine, "MEMORY", "128MB")
+    monkeypatch.setattr(engine, "DUCKDB_MEMORY_LIMIT", "128MB")
     path = tmp_path / "t.csv"
     block = "".join(f"{i % 50},{'x' * 60}{i % 997},{i}\n" for i in range(100_000))
     path.write_text("a,b,id\n" + block * 20)
@@ -231,7 +246,7 @@ def test_what_was_counted_is_kept_within_its_space_and_cannot_be_changed(monkeyp
     rng = np.random.default_rng(0)
     rows = pl.DataFrame({name: rng.integers(0, 4, 50) for name in "abc"})
     pairs = list(combinations("abc", 2))
-    monkeypatch.setattr(table_module, "KEPT_CELLS", 40)  # two of the three pairs
+    monkeypatch.setattr(table_module, "MAX_CACHED_CELLS", 40)  # two of the three pairs
     table = Table(open_table(rows), schema)
     first = table.counts(pairs)
     again = table.counts([pairs[2], pairs[0], pairs[2], pairs[1]])

@@ -13,9 +13,9 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models import DenseModel, ProductModel
-from understudy.synthesizers import SYNTHESIZERS, Histogram, Independent, Stability, Workload, make, silent
+from understudy.synthesizers import SYNTHESIZERS, Histogram, Independent, Stability, Workload, ignore_progress, make
 from understudy.testing import conformance
-from understudy.testing.trial import DELTA, EPSILON, mixed_table
+from understudy.testing.trial import TRIAL_DELTA, TRIAL_EPSILON, mixed_table
 
 VARIANTS = {
     **{name: make(name) for name in SYNTHESIZERS},
@@ -26,7 +26,7 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("judge", conformance.CHECKS, ids=lambda judge: judge.__name__)
+@pytest.mark.parametrize("judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_conforms(variant, judge, open_curator):
     judge(VARIANTS[variant], open_curator)
@@ -207,8 +207,8 @@ def test_the_whole_suite_stops_at_the_first_broken_promise(open_curator):
 def test_measuring_returns_all_that_estimating_needs(open_curator):
     """An estimate from nothing but the measurements of a run, on another machine, is the same model."""
     schema, rows = mixed_table(200)
-    curator = open_curator(schema, rows, epsilon=EPSILON, delta=DELTA, neighbours=Neighbours.ADD_REMOVE)
-    found = Independent().measure(curator, Workload.of_order(schema), silent)
+    curator = open_curator(schema, rows, epsilon=TRIAL_EPSILON, delta=TRIAL_DELTA, neighbours=Neighbours.ADD_REMOVE)
+    found = Independent().measure(curator, Workload.of_order(schema), ignore_progress)
     copy = Measurements(tuple(replace(m, values=m.values.copy()) for m in found))
     first, second = (Independent().estimate(schema, m, np.random.default_rng(0)) for m in (found, copy))
     assert first.total == second.total

@@ -17,7 +17,7 @@ from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.curator import Room
 from understudy.errors import Refused
 from understudy.synthesizers import SYNTHESIZERS
-from understudy.workflow.audit import audit, worst_pair
+from understudy.workflow.audit import audit, worst_neighbours
 
 READ = [name for name, kind in SYNTHESIZERS.items() if kind.reads_rows]
 BUDGET = {"epsilon": 10, "delta": "1e-6"}
@@ -80,7 +80,7 @@ def only_where_somebody_is(self: Room, exact: np.ndarray, scale: Fraction) -> np
 
 @pytest.mark.parametrize("name", READ)
 def test_half_of_the_noise_is_caught(name, monkeypatch):
-    monkeypatch.setattr(Room, "noisy", halved)
+    monkeypatch.setattr(Room, "add_noise", halved)
     assert audit(synthesizer=name, runs=RUNS, **BUDGET).violated
 
 
@@ -88,38 +88,38 @@ def test_half_of_the_noise_is_caught(name, monkeypatch):
 @pytest.mark.parametrize("name", ["independent", "histogram"])
 def test_other_noise_is_caught(name, broken, runs, monkeypatch):
     """A tenth short shows as 1.076 of the claim or more, deviation 0.005."""
-    monkeypatch.setattr(Room, "noisy", broken)
+    monkeypatch.setattr(Room, "add_noise", broken)
     assert audit(synthesizer=name, runs=runs, **BUDGET).violated
 
 
 @pytest.mark.parametrize("name", ["independent", "gaussian", "mst"])
 def test_half_of_the_sensitivity_is_caught_by_the_answers_alone(name, monkeypatch):
     """The noise is then what it is said to be, and too small: measured at 1.35 of the claim or more, deviation 0.035."""
-    original = understudy.curator.mechanisms.marginals._sensitivity
+    original = understudy.curator.mechanisms.marginals._clique_sensitivity
 
     def half(*args):
         real = original(*args)
         return replace(real, l1=real.l1 / 2, l2_squared=real.l2_squared / 4)
 
-    monkeypatch.setattr(understudy.curator.mechanisms.marginals, "_sensitivity", half)
+    monkeypatch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", half)
     found = audit(synthesizer=name, runs=2_000, **BUDGET)
     assert found.verdict.measured > found.verdict.claimed
     assert found.verdict.by_spread > found.verdict.claimed
 
 
 def test_replacing_priced_like_adding_is_caught(monkeypatch):
-    original = understudy.curator.mechanisms.marginals._sensitivity
+    original = understudy.curator.mechanisms.marginals._clique_sensitivity
 
     def wrong(room, schema, clique, axes):
         return marginal_sensitivity(axes, Neighbours.ADD_REMOVE) if clique else original(room, schema, clique, axes)
 
-    monkeypatch.setattr(understudy.curator.mechanisms.marginals, "_sensitivity", wrong)
+    monkeypatch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", wrong)
     assert audit(synthesizer="histogram", neighbours="replace", runs=4_000, **BUDGET).violated
 
 
 def test_neighbours_are_neighbours():
     for relation in Neighbours:
-        here, there = worst_pair(relation)
+        here, there = worst_neighbours(relation)
         moved = there.counts([("colour", "smoker")])[0] - here.counts([("colour", "smoker")])[0]
         assert np.abs(moved).sum() == (1 if relation is Neighbours.ADD_REMOVE else 2)
         assert there.rows() - here.rows() == (relation is Neighbours.ADD_REMOVE)
@@ -164,7 +164,7 @@ def test_one_run_refutes_nothing_and_spends_nothing(people, name, relation):
 
 @pytest.mark.parametrize("relation", Neighbours)
 def test_one_run_notices_that_there_is_no_noise(people, relation, monkeypatch):
-    monkeypatch.setattr(Room, "noisy", lambda self, exact, scale: exact.copy())
+    monkeypatch.setattr(Room, "add_noise", lambda self, exact, scale: exact.copy())
     found = audit(
         people, people.with_suffix(".yaml"), synthesizer="histogram", epsilon=1, neighbours=relation, runs=100, seed=2
     )

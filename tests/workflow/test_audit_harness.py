@@ -14,19 +14,21 @@ from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Window
-from understudy.workflow.audit import WORLD, worst_pair
-from understudy.workflow.audit_harness import Hearing
+from understudy.workflow.audit import AUDIT_SCHEMA, worst_neighbours
+from understudy.workflow.audit_harness import AuditHarness
 
 TIMES = 4_000
 ESTIMATES = {("colour",): np.array([400.0, 0.0, 500.0]), ("smoker",): np.array([500.0, 480.0])}
 
 
-def heard(ask, *, relation=Neighbours.ADD_REMOVE, currency=Currency.PURE, epsilon=2) -> tuple[Hearing, Window]:
+def heard(ask, *, relation=Neighbours.ADD_REMOVE, currency=Currency.PURE, epsilon=2) -> tuple[AuditHarness, Window]:
     budget = Budget.of(epsilon, "1e-6")
     half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
     filter = Filter.of(budget, currency=currency, threshold_delta=half)
-    hearing = Hearing(schema=WORLD, neighbours=relation, times=TIMES)
-    window = Window(Custody(hearing.room(*worst_pair(relation), replace(filter), epsilon=budget.epsilon), WORLD))
+    hearing = AuditHarness(schema=AUDIT_SCHEMA, neighbours=relation, times=TIMES)
+    window = Window(
+        Custody(hearing.room(*worst_neighbours(relation), replace(filter), epsilon=budget.epsilon), AUDIT_SCHEMA)
+    )
     ask(window)
     return hearing, window
 
@@ -72,8 +74,10 @@ def test_one_price_is_paid():
 
 
 def test_a_question_without_a_known_law_is_said_to_be_unjudged():
-    hearing = Hearing(schema=WORLD, neighbours=Neighbours.ADD_REMOVE, times=10)
-    room = hearing.room(*worst_pair(Neighbours.ADD_REMOVE), Filter(Currency.PURE, Fraction(1)), epsilon=Fraction(1))
+    hearing = AuditHarness(schema=AUDIT_SCHEMA, neighbours=Neighbours.ADD_REMOVE, times=10)
+    room = hearing.room(
+        *worst_neighbours(Neighbours.ADD_REMOVE), Filter(Currency.PURE, Fraction(1)), epsilon=Fraction(1)
+    )
     answer = room.till.pay(
         {"mechanism": "new"}, Cost(Currency.PURE, Fraction(1)), lambda: 1, lambda exact: {"x": np.array(exact)}
     )

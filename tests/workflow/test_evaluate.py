@@ -16,11 +16,11 @@ import pytest
 import understudy as us
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
-from understudy.findings import INTERNAL
+from understudy.findings import INTERNAL_MARKING
 from understudy.schema import Categorical, Integer, Schema, parse_schema
 from understudy.schema.formula import guard_formula
-from understudy.workflow.compare import ELSEWHERE
-from understudy.workflow.evaluate import CHOICE, evaluate
+from understudy.workflow.compare import LABEL_NOT_IN_REAL
+from understudy.workflow.evaluate import CHOICE_WARNING, evaluate
 
 SCHEMA = us.Schema(
     columns=(
@@ -67,20 +67,20 @@ def test_from_files_to_both_assessments(folder: Path) -> None:
         formulas={"smoker ~ age": "logit"},
         progress=lambda stage, done: stages.append(stage),
     )
-    assert found.utility["tvd_2"].computed
+    assert found.utility["tvd_2"].is_computed
     assert found.risk is not None
     assert found.risk.facts["quasi_identifiers"] == ["age", "sex"]
     assert found.risk.facts["sensitive"] == ["smoker"]
-    assert found.risk["singling_out"].computed
+    assert found.risk["singling_out"].is_computed
     assert found.noted is None
     assert stages.count("done") == 2
     held = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert held["marking"] == INTERNAL
-    assert held["choice"] == CHOICE
+    assert held["marking"] == INTERNAL_MARKING
+    assert held["choice"] == CHOICE_WARNING
     ages = next(each for each in found.distributions if each.column == "age")
     assert sum(ages.real) == sum(ages.synthetic) == ROWS
     assert len(ages.labels) == len(ages.real)
-    assert CHOICE in str(found)
+    assert CHOICE_WARNING in str(found)
 
 
 def test_a_release_is_sampled_attacked_and_shown_beside_its_bound(folder: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_release_is_sampled_attacked_and_shown_beside_its_bound(folder: Path) 
     assert found.release is not None
     assert found.risk is not None
     attack = found.risk["membership_measurements"]
-    assert attack.computed
+    assert attack.is_computed
     assert [part.facts["bound"] for part in attack.parts] == pytest.approx([0.0271828, 0.271828], abs=1e-6)
     assert found.to_dict()["guarantee"] == release.guarantee.sentence()
 
@@ -132,7 +132,7 @@ def test_without_a_schema_the_real_table_is_looked_at_and_new_labels_show() -> N
     fake = pa.table({"job": ["a", "zebra"] * 50, "n": list(range(100))})
     found = evaluate(real, fake, risk=False, **PLAIN)
     jobs = next(each for each in found.distributions if each.column == "job")
-    assert jobs.synthetic[jobs.labels.index(ELSEWHERE)] == 50
+    assert jobs.synthetic[jobs.labels.index(LABEL_NOT_IN_REAL)] == 50
     assert found.utility["tvd_1"].parts[0].value == pytest.approx(0.5)
 
 
@@ -150,7 +150,7 @@ def test_what_a_schema_leaves_open_is_filled_in_for_the_comparison(folder: Path)
         columns=(us.Categorical(name="sex", missing=("X",)), us.Integer(name="age", min=0), us.Boolean(name="smoker"))
     )
     found = evaluate(folder / "real.csv", folder / "fake.csv", schema=opened, risk=False, **PLAIN)
-    assert found.schema.closed
+    assert found.schema.is_closed
     assert found.schema["sex"].values == ("F", "M")
     assert (found.schema["age"].min, found.schema["age"].max) == (0, 90)
 
@@ -177,15 +177,15 @@ def test_copies_keys_and_a_named_file(folder: Path) -> None:
     alone = (real.groupby(["age", "sex"]).id.transform("size") == 1).mean()
     assert match.facts["true_match_rate"] == pytest.approx(alone)
     links = found.risk["linkage"]
-    assert links.computed
-    assert all(part.value == 1 for part in links.parts if part.computed)
+    assert links.is_computed
+    assert all(part.value == 1 for part in links.parts if part.is_computed)
 
 
 def test_a_table_with_a_unit_is_compared_row_by_row(folder: Path) -> None:
     unit = replace(SCHEMA, unit=us.Unit(id="id", max_rows=2))
     release = us.synthesize(folder / "real.csv", unit, epsilon=1, ledger=folder / "unit.ledger")
     found = evaluate(folder / "real.csv", release=release, holdout=folder / "holdout.csv", **PLAIN)
-    assert found.utility["tvd_1"].computed
+    assert found.utility["tvd_1"].is_computed
     assert found.risk is not None
     assert "bounded per unit" in found.risk["membership_measurements"].reason
 
@@ -223,7 +223,7 @@ def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
         folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "nameless.csv", key="id", **PLAIN
     ).risk
     assert plain is not None
-    assert plain["linkage"].computed
+    assert plain["linkage"].is_computed
     assert "links_of_members" not in plain["linkage"].facts
     pl.DataFrame({"colour": ["red"]}).write_csv(folder / "strange.csv")
     strange = evaluate(

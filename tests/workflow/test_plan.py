@@ -12,8 +12,8 @@ from understudy.accounting import Cost, Currency, Law
 from understudy.errors import Refused
 from understudy.measurements import Centring, Measurement, Measurements, Partition
 from understudy.schema import Boolean, Categorical, Identifier, Integer, Schema, Unit, parse_predicate
-from understudy.workflow.plan import _asked, epsilon_for
-from understudy.workflow.precision import known
+from understudy.workflow.plan import _planned_marginals, epsilon_for
+from understudy.workflow.precision import known_marginals
 
 LAW = Law.DISCRETE_GAUSSIAN
 
@@ -183,6 +183,6 @@ def test_a_residual_alone_tells_no_count_and_says_none() -> None:
     pair = Measurement(("a", "sex"), (Centring(10), Centring(2)), np.zeros((10, 2), np.int64), LAW, Fraction(400), cost)
     bins = Measurement(("b",), (Partition((0,) * 5 + (1,) * 5),), np.zeros(2, np.int64), LAW, Fraction(4), cost)
     measured = Measurements((pair, bins, bins))
-    first, second = _asked(measured, known(SCHEMA, measured), Fraction(2))
+    first, second = _planned_marginals(measured, known_marginals(SCHEMA, measured), Fraction(2))
     assert (first.deviation, first.cells, first.share) == (None, 20, Fraction(1, 4))
     assert (second.deviation, second.cells, second.share) == (pytest.approx(4 / 2**0.5), 2, Fraction(1, 2))

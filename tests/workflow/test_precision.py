@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import AxisMap, Centring, Identity, Measurement, Measurements, Partition
-from understudy.models.estimates.residuals import Residuals
+from understudy.models.estimates.residuals import PooledResiduals
 from understudy.schema import Integer, Schema
-from understudy.workflow.precision import known
+from understudy.workflow.precision import known_marginals
 
 SIZES = {"a": 3, "b": 2, "c": 4}
 SCHEMA = Schema(columns=tuple(Integer(name=n, min=0, max=s - 1, nullable=False) for n, s in SIZES.items()))
@@ -33,8 +33,8 @@ def look(clique: tuple[str, ...], scale: int, centred: bool) -> Measurement:
 @given(st.lists(st.tuples(st.sampled_from(CLIQUES), st.integers(3, 30), st.booleans()), min_size=1, max_size=6))
 def test_deviations_are_those_of_least_squares(looks: list[tuple[tuple[str, ...], int, bool]]) -> None:
     measured = Measurements(tuple(look(*one) for one in looks))
-    pooled = Residuals.of(SCHEMA, measured)
-    found = {k.clique: k for k in known(SCHEMA, measured)}
+    pooled = PooledResiduals.of(SCHEMA, measured)
+    found = {k.clique: k for k in known_marginals(SCHEMA, measured)}
     for k in (1, 2, 3):
         for clique in combinations(SCHEMA, k):
             inside = k == 1 or any(set(clique) <= set(m.clique) for m in measured)
@@ -58,7 +58,7 @@ def test_a_table_of_many_columns_costs_no_more_than_its_pairs() -> None:
         Fraction(1),
         Cost(Currency.GDP, Fraction(1)),
     )
-    found = known(wide, Measurements((whole,)))
+    found = known_marginals(wide, Measurements((whole,)))
     assert len(found) == 40 + 780
     assert found[0].deviation == pytest.approx(math.sqrt(2.0**39))
 
@@ -72,4 +72,4 @@ def test_coarser_bins_tell_of_the_total_alone() -> None:
         Fraction(1),
         Cost(Currency.GDP, Fraction(1)),
     )
-    assert known(SCHEMA, Measurements((coarse,))) == ()
+    assert known_marginals(SCHEMA, Measurements((coarse,))) == ()

@@ -11,8 +11,8 @@ import pytest
 from understudy.accounting.ledger import Ledger
 from understudy.errors import Refused
 from understudy.schema import Boolean, Schema
-from understudy.synthesizers.base import RESUMED
-from understudy.workflow.resuming import UNCHECKED
+from understudy.synthesizers.base import RESUMED_NOTE
+from understudy.workflow.resuming import UNCHECKED_ROWS_NOTE
 from understudy.workflow.synthesize import synthesize
 
 SCHEMA = Schema(columns=(Boolean(name="smoker"),))
@@ -58,8 +58,8 @@ def test_other_rows_are_not_noticed_and_that_is_said(begun, tmp_path):
         write_people(tmp_path / "people.csv", row="no,42"), begun, progress=lambda stage, _: told.append(stage)
     )
     assert again.statement.run == "r"
-    assert f"{RESUMED}: {UNCHECKED}" in told
-    assert "no digest of them is kept" in UNCHECKED
+    assert f"{RESUMED_NOTE}: {UNCHECKED_ROWS_NOTE}" in told
+    assert "no digest of them is kept" in UNCHECKED_ROWS_NOTE
 
 
 def test_a_run_that_an_earlier_version_began_is_taken_up(tmp_path):

@@ -17,10 +17,10 @@ from understudy.measurements import Measurements
 from understudy.releases import Release
 from understudy.schema import Categorical, Identifier, Integer, Schema, Unit
 from understudy.synthesizers import MST, Independent, make
-from understudy.synthesizers.workload import wishes
+from understudy.synthesizers.workload import parse_targets
 from understudy.workflow import evaluate as verb
 from understudy.workflow.evaluate import Evaluation
-from understudy.workflow.shadows import as_told
+from understudy.workflow.shadows import configured_synthesizer
 
 SCHEMA = Schema(
     columns=(
@@ -89,12 +89,12 @@ def test_shadows_are_made_as_the_release_was_told(
     people = rows.with_columns(age=pl.int_range(len(rows)) % 90)
     schema = Schema(columns=(*SCHEMA.columns, AGE))
     made = released(people, tmp_path, schema, epsilon=1, synthesizer=synthesizer, workload=workload)
-    method, wanted = as_told(made)
+    method, wanted = configured_synthesizer(made)
     assert method == (make(synthesizer) if isinstance(synthesizer, str) else synthesizer)
-    assert wanted == wishes(workload)  # type: ignore[arg-type]
+    assert wanted == parse_targets(workload)  # type: ignore[arg-type]
     found = evaluate(people, release=made, shadows=8).risk
     assert found is not None
-    assert found["membership_shadows"].computed, found["membership_shadows"].reason
+    assert found["membership_shadows"].is_computed, found["membership_shadows"].reason
 
 
 def test_bins_for_ranges_are_bought_again(rows: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,10 +118,10 @@ def test_bins_for_ranges_are_bought_again(rows: pl.DataFrame, tmp_path: Path, mo
 
 def test_a_public_table_and_unreadable_wishes_are_reasons(rows: pl.DataFrame, tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="does not hold"):
-        as_told(released(rows, tmp_path, epsilon=1, public=rows.sample(60, seed=1)))
+        configured_synthesizer(released(rows, tmp_path, epsilon=1, public=rows.sample(60, seed=1)))
     for options in ({"workload": "wonders"}, {"workload": "label=colour"}, {"magic": 1}):
         with pytest.raises(Unavailable, match="cannot be read back"):
-            as_told(replace(released(rows, tmp_path, epsilon=1), options=options))
+            configured_synthesizer(replace(released(rows, tmp_path, epsilon=1), options=options))
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ ledger, run                the durable account of a dataset, and one run on it
 ledgerfile, chain, audit   the file under it, its sealed entries, and the check that they add up
 """
 
-from understudy.accounting.advice import advice
-from understudy.accounting.budget import DEFAULT_DELTA, Budget, uniform, weighted
-from understudy.accounting.chain import Entry, digest_of
+from understudy.accounting.advice import advise_on_budget
+from understudy.accounting.budget import DEFAULT_DELTA, Budget, split_by_weights, split_evenly
+from understudy.accounting.chain import LedgerEntry, digest_of
 from understudy.accounting.conversion import (
     epsilon_of,
     epsilon_of_gdp,
@@ -23,14 +23,14 @@ from understudy.accounting.conversion import (
     total_for,
 )
 from understudy.accounting.cost import Cost, Currency, Sensitivity
-from understudy.accounting.expected_error import Expected, expected
-from understudy.accounting.filter import Filter, parallel, sequential
+from understudy.accounting.expected_error import ExpectedNoise, expected_noise
+from understudy.accounting.filter import Filter, compose_parallel, compose_sequential
 from understudy.accounting.group import group_budget, group_cost
 from understudy.accounting.law import Law
-from understudy.accounting.ledger import Ledger, Totals
+from understudy.accounting.ledger import Ledger, LedgerTotals
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import choice_epsilon_for, default_law, price, price_choice, scale_for
-from understudy.accounting.run import Run
+from understudy.accounting.run import LedgerRun
 from understudy.accounting.sensitivity import marginal_sensitivity
 
 __all__ = [
@@ -38,34 +38,34 @@ __all__ = [
     "Budget",
     "Cost",
     "Currency",
-    "Entry",
-    "Expected",
+    "ExpectedNoise",
     "Filter",
     "Law",
     "Ledger",
+    "LedgerEntry",
+    "LedgerRun",
+    "LedgerTotals",
     "Neighbours",
-    "Run",
     "Sensitivity",
-    "Totals",
-    "advice",
+    "advise_on_budget",
     "choice_epsilon_for",
+    "compose_parallel",
+    "compose_sequential",
     "default_law",
     "digest_of",
     "epsilon_of",
     "epsilon_of_gdp",
     "epsilon_of_zcdp",
-    "expected",
+    "expected_noise",
     "group_budget",
     "group_cost",
     "marginal_sensitivity",
     "mu_squared_for",
-    "parallel",
     "price",
     "price_choice",
     "rho_for",
     "scale_for",
-    "sequential",
+    "split_by_weights",
+    "split_evenly",
     "total_for",
-    "uniform",
-    "weighted",
 ]

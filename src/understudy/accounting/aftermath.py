@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from understudy.accounting.budget import spell
-from understudy.accounting.chain import Entry
+from understudy.accounting.budget import spell_value
+from understudy.accounting.chain import LedgerEntry
 from understudy.accounting.ledger import Ledger
 from understudy.errors import UnderstudyError
 
-UNANSWERED = "cut off between paying and answering, and what was paid for that is lost: start a new run"
+UNANSWERED_RUN_EXPLANATION = "cut off between paying and answering, and what was paid for that is lost: start a new run"
 """What became of a run that cannot be taken up: it has no budget to ask again."""
 
 NOTHING_SPENT = "Nothing was spent"
@@ -28,7 +28,7 @@ class SpentNote(str):
     __slots__ = ()
 
 
-def find_unanswered(chain: Sequence[Entry]) -> set[str]:
+def find_unanswered(chain: Sequence[LedgerEntry]) -> set[str]:
     """The runs that paid for a step whose answer was never stored."""
     answered = {(entry.run, entry.step) for entry in chain if entry.kind == "answer"}
     return {entry.run for entry in chain if entry.kind == "charge" and (entry.run, entry.step) not in answered}
@@ -53,9 +53,9 @@ def describe_spending(path: Path, run: str) -> str:
     if not reserved:
         return f"{NOTHING_SPENT}."
     epsilon, delta = reserved[0].cost
-    stays = f"What run {run} reserved (ε = {spell(epsilon)}, δ = {spell(delta)}) stays spent in {path}"
+    stays = f"What run {run} reserved (ε = {spell_value(epsilon)}, δ = {spell_value(delta)}) stays spent in {path}"
     if run in find_unanswered(entries):
-        return f"{stays}. It was {UNANSWERED}."
+        return f"{stays}. It was {UNANSWERED_RUN_EXPLANATION}."
     return f"{stays}; --resume {run} takes it up at no new cost (in Python: resume={run!r})."
 
 

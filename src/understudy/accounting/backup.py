@@ -11,22 +11,27 @@ from __future__ import annotations
 from pathlib import Path
 
 from understudy.accounting.ledgerdisk import draft_ledger
-from understudy.accounting.ledgerfile import APPLICATION, BACKUP_APPLICATION, LedgerFile, append
-from understudy.accounting.verify import audit, audit_tables
+from understudy.accounting.ledgerfile import (
+    LEDGER_APPLICATION_ID,
+    LEDGER_BACKUP_APPLICATION_ID,
+    LedgerFile,
+    append_entry,
+)
+from understudy.accounting.verify import audit_ledger, audit_ledger_tables
 from understudy.errors import LedgerError
 
 
-def back_up(file: LedgerFile, path: Path) -> str:
+def back_up_ledger(file: LedgerFile, path: Path) -> str:
     """Write a backup of an open ledger to a new file, and check it; returns its last digest."""
     with draft_ledger(path) as copy:
         file.copy_to(copy)
-        copy.execute(f"PRAGMA application_id={BACKUP_APPLICATION}")
-        audit_tables(copy, path.name)
+        copy.execute(f"PRAGMA application_id={LEDGER_BACKUP_APPLICATION_ID}")
+        audit_ledger_tables(copy, path.name)
         (head,) = copy.execute("SELECT head FROM account").fetchone()
     return str(head)
 
 
-def restore(backup: Path, path: Path, *, anchor: str | None = None) -> None:
+def restore_ledger(backup: Path, path: Path, *, anchor: str | None = None) -> None:
     """Make an account at `path`, where nothing is yet, of a backup that holds the digest `anchor`."""
     file = LedgerFile(backup)
     try:
@@ -34,15 +39,15 @@ def restore(backup: Path, path: Path, *, anchor: str | None = None) -> None:
             raise LedgerError(
                 f"{backup.name} is a ledger and no backup: spend from it as it is, or rename it. No ledger was made."
             )
-        audit(file, anchor=anchor)
+        audit_ledger(file, anchor=anchor)
         with draft_ledger(path) as copy:
             file.copy_to(copy)
-            copy.execute(f"PRAGMA application_id={APPLICATION}")
+            copy.execute(f"PRAGMA application_id={LEDGER_APPLICATION_ID}")
             copy.execute("BEGIN IMMEDIATE")
             (count,) = copy.execute("SELECT entries FROM account").fetchone()
             text = f"taken at entry {count}; what was spent after that is not in this account"
-            append(copy, kind="restore", event="restored from a backup", detail={"text": text})
+            append_entry(copy, kind="restore", event="restored from a backup", detail={"text": text})
             copy.execute("COMMIT")
-            audit_tables(copy, path.name)
+            audit_ledger_tables(copy, path.name)
     finally:
         file.close()

@@ -22,14 +22,14 @@ DEFAULT_DELTA = Fraction(1, 10**9)
 Number = int | float | str | Decimal | Fraction
 """What a budget may be written as."""
 
-_RATIO = re.compile(r"[+-]?[0-9]{1,300}/[0-9]{1,300}", re.ASCII)
-_MAGNITUDE = 300  # decimal digits on either side of the point; keeps "1e999999999" from filling memory
+_BUDGET_RATIO_PATTERN = re.compile(r"[+-]?[0-9]{1,300}/[0-9]{1,300}", re.ASCII)
+_MAX_BUDGET_DIGITS = 300  # decimal digits on either side of the point; keeps "1e999999999" from filling memory
 
 
-def exact(value: object) -> Fraction:
+def to_exact_fraction(value: object) -> Fraction:
     """The exact number somebody wrote, or ValueError.
 
-    >>> exact(0.1), exact("1e-9"), exact("1/3")
+    >>> to_exact_fraction(0.1), to_exact_fraction("1e-9"), to_exact_fraction("1/3")
     (Fraction(1, 10), Fraction(1, 1000000000), Fraction(1, 3))
     """
     if isinstance(value, bool):
@@ -42,7 +42,7 @@ def exact(value: object) -> Fraction:
         value = str(value)
     if isinstance(value, str):
         value = value.strip()
-        if _RATIO.fullmatch(value):
+        if _BUDGET_RATIO_PATTERN.fullmatch(value):
             top, bottom = value.split("/")
             if int(bottom) == 0:
                 raise ValueError("division by zero")
@@ -53,7 +53,11 @@ def exact(value: object) -> Fraction:
             raise ValueError("not a number") from None
     if not isinstance(value, Decimal):
         raise ValueError("not a number")
-    if not value.is_finite() or abs(value.adjusted()) > _MAGNITUDE or len(value.as_tuple().digits) > 2 * _MAGNITUDE:
+    if (
+        not value.is_finite()
+        or abs(value.adjusted()) > _MAX_BUDGET_DIGITS
+        or len(value.as_tuple().digits) > 2 * _MAX_BUDGET_DIGITS
+    ):
         raise ValueError("not a finite number of ordinary size")
     return Fraction(value)
 
@@ -73,13 +77,13 @@ class Budget:
     delta: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _epsilon(self.epsilon))
-        object.__setattr__(self, "delta", _delta(self.delta))
+        object.__setattr__(self, "epsilon", _parse_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", _parse_delta(self.delta))
 
     @classmethod
     def of(cls, epsilon: object, delta: object = None) -> Budget:
         """The budget somebody wrote, with `DEFAULT_DELTA` when no δ was written."""
-        return cls(_epsilon(epsilon), DEFAULT_DELTA if delta is None else _delta(delta))
+        return cls(_parse_epsilon(epsilon), DEFAULT_DELTA if delta is None else _parse_delta(delta))
 
     @property
     def currency(self) -> Currency:
@@ -92,17 +96,17 @@ class Budget:
         >>> [str(part.epsilon) for part in Budget.of(1, 0).split(1, 2, 3)]
         ['1/6', '1/3', '1/2']
         """
-        epsilons, deltas = weighted(self.epsilon, weights), weighted(self.delta, weights)
+        epsilons, deltas = split_by_weights(self.epsilon, weights), split_by_weights(self.delta, weights)
         return tuple(Budget(e, d) for e, d in zip(epsilons, deltas, strict=True))
 
     def __str__(self) -> str:
-        return f"ε = {spell(self.epsilon)}, δ = {spell(self.delta)}"
+        return f"ε = {spell_value(self.epsilon)}, δ = {spell_value(self.delta)}"
 
 
-def uniform(total: Fraction, parts: int) -> tuple[Fraction, ...]:
+def split_evenly(total: Fraction, parts: int) -> tuple[Fraction, ...]:
     """`total` in equal parts that add up to it exactly.
 
-    >>> sum(uniform(Fraction(1), 3))
+    >>> sum(split_evenly(Fraction(1), 3))
     Fraction(1, 1)
     """
     if parts < 1:
@@ -110,14 +114,14 @@ def uniform(total: Fraction, parts: int) -> tuple[Fraction, ...]:
     return (total / parts,) * parts
 
 
-def weighted(total: Fraction, weights: Sequence[Number]) -> tuple[Fraction, ...]:
+def split_by_weights(total: Fraction, weights: Sequence[Number]) -> tuple[Fraction, ...]:
     """`total` in proportion to positive weights; the parts add up to it exactly.
 
-    >>> weighted(Fraction(1), [1, 3])
+    >>> split_by_weights(Fraction(1), [1, 3])
     (Fraction(1, 4), Fraction(3, 4))
     """
     try:
-        shares = [exact(w) for w in weights]
+        shares = [to_exact_fraction(w) for w in weights]
     except ValueError:
         shares = []
     if not shares or min(shares) <= 0:
@@ -125,10 +129,10 @@ def weighted(total: Fraction, weights: Sequence[Number]) -> tuple[Fraction, ...]
     return tuple(total * share / sum(shares) for share in shares)
 
 
-def spell(value: Fraction) -> str:
+def spell_value(value: Fraction) -> str:
     """A number as a person writes it: two decimals or as many as it needs, powers of ten when it is tiny.
 
-    >>> spell(Fraction(1, 2)), spell(Fraction(1, 3)), spell(Fraction(1, 10**9)), spell(Fraction(0))
+    >>> spell_value(Fraction(1, 2)), spell_value(Fraction(1, 3)), spell_value(Fraction(1, 10**9)), spell_value(Fraction(0))
     ('0.50', '0.3333', '1e-9', '0')
     """
     if value == 0:
@@ -140,13 +144,13 @@ def spell(value: Fraction) -> str:
     return places[:-2] if places.endswith("00") else places.rstrip("0")
 
 
-def spell_apart(asked: Fraction, left: Fraction) -> tuple[str, str]:
+def spell_values_apart(asked: Fraction, left: Fraction) -> tuple[str, str]:
     """A price and what is left of a purse that cannot pay it, with enough digits to see that they differ.
 
-    >>> spell_apart(Fraction(1, 2), Fraction(1, 5)), spell_apart(Fraction(333334, 10**6), Fraction(333333, 10**6))
+    >>> spell_values_apart(Fraction(1, 2), Fraction(1, 5)), spell_values_apart(Fraction(333334, 10**6), Fraction(333333, 10**6))
     (('0.50', '0.20'), ('0.333334', '0.333333'))
     """
-    first, second = spell(asked), spell(left)
+    first, second = spell_value(asked), spell_value(left)
     digits = 5
     while first == second and digits < 18:
         digits += 1
@@ -154,29 +158,31 @@ def spell_apart(asked: Fraction, left: Fraction) -> tuple[str, str]:
     return (first, second) if first != second else (f"a little over {first}", second)
 
 
-def _epsilon(value: object) -> Fraction:
+def _parse_epsilon(value: object) -> Fraction:
     try:
-        epsilon = exact(value)
+        epsilon = to_exact_fraction(value)
     except ValueError:
         epsilon = Fraction(0)
     if epsilon <= 0:
-        raise InvalidBudget(f"ε must be a number above 0, such as 1 or 0.5, not {_quote(value)}. Nothing was spent.")
+        raise InvalidBudget(
+            f"ε must be a number above 0, such as 1 or 0.5, not {_quote_value(value)}. Nothing was spent."
+        )
     return epsilon
 
 
-def _delta(value: object) -> Fraction:
+def _parse_delta(value: object) -> Fraction:
     try:
-        delta = exact(value)
+        delta = to_exact_fraction(value)
     except ValueError:
         delta = Fraction(-1)
     if not 0 <= delta < 1:
         raise InvalidBudget(
-            f"δ must be a number from 0 to below 1, such as 1e-9, not {_quote(value)}. Nothing was spent."
+            f"δ must be a number from 0 to below 1, such as 1e-9, not {_quote_value(value)}. Nothing was spent."
         )
     return delta
 
 
-def _quote(value: object) -> str:
+def _quote_value(value: object) -> str:
     """The rejected budget, short enough for one line."""
     shown = str(value) if isinstance(value, int | float | Decimal | Fraction) else repr(value)
     shown = " ".join(shown.split())

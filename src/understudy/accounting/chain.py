@@ -14,9 +14,9 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-_AMOUNT = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?", re.ASCII)
+_LEDGER_AMOUNT_PATTERN = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?", re.ASCII)
 
-GENESIS = "0" * 64
+GENESIS_DIGEST = "0" * 64
 """What the first entry names as its predecessor."""
 
 EPSILON_UNITS = 10**9
@@ -25,10 +25,10 @@ EPSILON_UNITS = 10**9
 DELTA_UNITS = 10**15
 """Ledger units in δ = 1: δ = 1e-12 is a thousand of them, and the largest SQLite integer is δ = 9,223."""
 
-LARGEST = 2**62
+MAX_LEDGER_UNITS = 2**62
 """More units than any account may hold, so that sums stay within SQLite's integers."""
 
-COLUMNS = (
+LEDGER_ENTRY_COLUMNS = (
     "number",
     "time",
     "kind",
@@ -45,10 +45,10 @@ COLUMNS = (
 """What a digest covers, in the order of the table; the digest itself comes last."""
 
 
-def canonical(value: object) -> bytes:
+def canonical_json(value: object) -> bytes:
     """One spelling for each value: JSON with sorted keys, no spaces, ASCII only.
 
-    >>> canonical({"b": 1, "a": "ε"})
+    >>> canonical_json({"b": 1, "a": "ε"})
     b'{"a":"\\\\u03b5","b":1}'
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
@@ -60,7 +60,7 @@ def digest_of(value: object) -> str:
     >>> digest_of({"measure": ["age"]})[:8]
     'c000fa4f'
     """
-    return hashlib.sha256(canonical(value)).hexdigest()
+    return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
 def read_amount(value: object) -> Fraction:
@@ -71,13 +71,13 @@ def read_amount(value: object) -> Fraction:
     >>> read_amount("3/2")
     Fraction(3, 2)
     """
-    if not isinstance(value, str) or not _AMOUNT.fullmatch(value):
+    if not isinstance(value, str) or not _LEDGER_AMOUNT_PATTERN.fullmatch(value):
         raise ValueError("not an exact amount")
     return Fraction(value)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class LedgerEntry:
     """One line of a ledger. `epsilon` and `delta` are ledger units; `detail` is canonical JSON."""
 
     number: int
@@ -108,7 +108,7 @@ class Entry:
 
     def seal(self) -> str:
         """The digest this entry ought to have."""
-        return digest_of({name: getattr(self, name) for name in COLUMNS})
+        return digest_of({name: getattr(self, name) for name in LEDGER_ENTRY_COLUMNS})
 
 
 def units_up(value: Fraction, units: int) -> int:

@@ -17,9 +17,9 @@ Every α proves something, so a badly found minimum costs budget and never priva
 
 nothing cancels that matters, and nothing underflows where ρ itself would.
 
-Rounding. The formulas are evaluated in double precision, with a relative error far below `MARGIN`
-(tests/accounting/test_conversion_range.py checks this with 200 digits and more, from ε = 1e-300 to `MOST`). What a run may spend is
-rounded down by `MARGIN`, what it has spent is rounded up by it. A δ above one half is read as one half, and a number below
+Rounding. The formulas are evaluated in double precision, with a relative error far below `CONVERSION_MARGIN`
+(tests/accounting/test_conversion_range.py checks this with 200 digits and more, from ε = 1e-300 to `MAX_CONVERTED_AMOUNT`). What a run may spend is
+rounded down by `CONVERSION_MARGIN`, what it has spent is rounded up by it. A δ above one half is read as one half, and a number below
 `SMALLEST_DOUBLE` as 0 or as that bound, whichever is on the safe side.
 """
 
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MARGIN = Fraction(1, 10**9)
+CONVERSION_MARGIN = Fraction(1, 10**9)
 """Relative safety margin on every converted number, well above the worst error seen against 60-digit arithmetic."""
 
-MOST = 10**6
+MAX_CONVERTED_AMOUNT = 10**6
 """Largest ε, μ² or ρ that is converted; beyond it nothing is being protected."""
 
 SMALLEST_DOUBLE = 2.0**-1000
@@ -51,8 +51,11 @@ SMALLEST_DOUBLE = 2.0**-1000
 HALF_PI_ABOVE = Fraction(1_570_796_327, 10**9)
 """π/2, rounded up: μ²/ε² of a pure guarantee, in the limit of small ε."""
 
-_GRID = 10**12  # converted ε are rounded up to this many parts of one
-_LEAST, _HALVINGS = 1e-306, 200  # where geometric bisection starts; more halvings than double precision can use
+_EPSILON_GRID_DENOMINATOR = 10**12  # converted ε are rounded up to this many parts of one
+_BISECTION_START, _MAX_BISECTION_HALVINGS = (
+    1e-306,
+    200,
+)  # where geometric bisection starts; more halvings than double precision can use
 
 
 def mu_squared_for(budget: Budget) -> Fraction:
@@ -63,8 +66,8 @@ def mu_squared_for(budget: Budget) -> Fraction:
     """
     epsilon, target = _convert_down(budget.epsilon), _log_delta(budget.delta)
     high = 40 + math.sqrt(1600 + 2 * epsilon)  # there x = −40 and δ is 1 to double precision
-    mu = _largest(lambda mu: _log_delta_gdp(mu, epsilon) <= target, high)
-    return Fraction(mu) ** 2 * (1 - MARGIN)
+    mu = _bisect_largest_allowed(lambda mu: _log_delta_gdp(mu, epsilon) <= target, high)
+    return Fraction(mu) ** 2 * (1 - CONVERSION_MARGIN)
 
 
 def rho_for(budget: Budget) -> Fraction:
@@ -75,8 +78,8 @@ def rho_for(budget: Budget) -> Fraction:
     """
     epsilon, target = _convert_down(budget.epsilon), _log_delta(budget.delta)
     high = math.sqrt(epsilon + 40)  # the order that minimises δ is then at most 3/2 and δ above one half
-    root = _largest(lambda root: _log_delta_zcdp(root, epsilon) <= target, high)
-    return Fraction(root) ** 2 * (1 - MARGIN)
+    root = _bisect_largest_allowed(lambda root: _log_delta_zcdp(root, epsilon) <= target, high)
+    return Fraction(root) ** 2 * (1 - CONVERSION_MARGIN)
 
 
 def total_for(budget: Budget, currency: Currency | None = None) -> Fraction:
@@ -105,7 +108,7 @@ def epsilon_of_gdp(mu_squared: Fraction, delta: Fraction) -> Fraction:
         return Fraction(0)
     mu = math.sqrt(_convert_up(mu_squared))
     high = mu * (mu / 2 + math.sqrt(-2 * target) + 1)  # x = √(2 ln 1/δ) + 1, and δ(ε; μ) ≤ Φ(−x) ≤ exp(−x²/2)
-    return _up(_last(lambda epsilon: _log_delta_gdp(mu, epsilon) > target, high))
+    return _round_epsilon_up(_bisect_last_true(lambda epsilon: _log_delta_gdp(mu, epsilon) > target, high))
 
 
 def epsilon_of_zcdp(rho: Fraction, delta: Fraction) -> Fraction:
@@ -119,7 +122,7 @@ def epsilon_of_zcdp(rho: Fraction, delta: Fraction) -> Fraction:
         return Fraction(0)
     root = math.sqrt(_convert_up(rho))
     high = root * (root + 2 * math.sqrt(-target))  # Bun and Steinke 2016, Prop. 1.3: always enough
-    return _up(_last(lambda epsilon: _log_delta_zcdp(root, epsilon) > target, 2 * high))
+    return _round_epsilon_up(_bisect_last_true(lambda epsilon: _log_delta_zcdp(root, epsilon) > target, 2 * high))
 
 
 def epsilon_of(currency: Currency, amount: Fraction, delta: Fraction) -> Fraction:
@@ -171,7 +174,7 @@ def mu_squared_of_pure(epsilon: Fraction) -> Fraction:
     if epsilon < Fraction(1, 10**4):  # Φ⁻¹ loses digits near one half, but there μ² = (π/2)·ε²·(1 − 0.036·ε² + …)
         return HALF_PI_ABOVE * epsilon**2
     mu = -2 * float(ndtri_exp(log_expit(-_convert_up(epsilon))))
-    return Fraction(mu) ** 2 * (1 + MARGIN)
+    return Fraction(mu) ** 2 * (1 + CONVERSION_MARGIN)
 
 
 def pure_of_mu_squared(mu_squared: Fraction) -> Fraction:
@@ -183,9 +186,9 @@ def pure_of_mu_squared(mu_squared: Fraction) -> Fraction:
     from scipy.special import log_ndtr
 
     if mu_squared < Fraction(1, 10**8):
-        return _root_down(mu_squared / HALF_PI_ABOVE * (1 - MARGIN))
+        return _root_down(mu_squared / HALF_PI_ABOVE * (1 - CONVERSION_MARGIN))
     half = math.sqrt(_convert_down(mu_squared)) / 2
-    return Fraction(float(log_ndtr(half) - log_ndtr(-half))) * (1 - 2 * MARGIN)
+    return Fraction(float(log_ndtr(half) - log_ndtr(-half))) * (1 - 2 * CONVERSION_MARGIN)
 
 
 def rho_of_pure(epsilon: Fraction) -> Fraction:
@@ -209,7 +212,7 @@ def _log_delta_gdp(mu: float, epsilon: float) -> float:
     if mu > 1:
         difference = math.sqrt(math.pi / 2) * (float(erfcx(x / math.sqrt(2))) - float(erfcx(y / math.sqrt(2))))
     else:
-        nodes, weights = _legendre()
+        nodes, weights = _legendre_nodes()
         t = epsilon / mu + mu / 2 * nodes
         far = np.maximum(t, 30.0) ** -2.0
         series = far * (1 - 3 * far * (1 - 5 * far * (1 - 7 * far * (1 - 9 * far))))
@@ -220,19 +223,19 @@ def _log_delta_gdp(mu: float, epsilon: float) -> float:
 
 def _log_delta_zcdp(root: float, epsilon: float) -> float:
     """log δ(ε; ρ) for √ρ, at the order where the derivative (2α−1)ρ − ε + ln(1−1/α) is zero; u stands for 1/(α − 1)."""
-    u = _last(lambda u: 2 * root * (root / u) + root * root > epsilon + math.log1p(u), 1e300)
+    u = _bisect_last_true(lambda u: 2 * root * (root / u) + root * root > epsilon + math.log1p(u), 1e300)
     return (root * (root / u) + root * root - epsilon - math.log1p(u)) / u - math.log1p(1 / u)
 
 
-def _largest(holds: Callable[[float], bool], high: float) -> float:
-    """The same as `_last`, for what may be spent: nothing, if even the least is too much."""
-    return _last(holds, high) if holds(_LEAST) else 0.0
+def _bisect_largest_allowed(holds: Callable[[float], bool], high: float) -> float:
+    """The same as `_bisect_last_true`, for what may be spent: nothing, if even the least is too much."""
+    return _bisect_last_true(holds, high) if holds(_BISECTION_START) else 0.0
 
 
-def _last(holds: Callable[[float], bool], high: float) -> float:
-    """Where a condition that holds up to some point below `high` stops holding; `_LEAST` if it never holds. By halving in logarithms."""
-    low = _LEAST
-    for _ in range(_HALVINGS):
+def _bisect_last_true(holds: Callable[[float], bool], high: float) -> float:
+    """Where a condition that holds up to some point below `high` stops holding; `_BISECTION_START` if it never holds. By halving in logarithms."""
+    low = _BISECTION_START
+    for _ in range(_MAX_BISECTION_HALVINGS):
         middle = math.sqrt(low) * math.sqrt(high)
         if not low < middle < high:
             break
@@ -241,31 +244,35 @@ def _last(holds: Callable[[float], bool], high: float) -> float:
 
 
 @cache
-def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _legendre_nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Nodes and weights on [−1, 1], enough for double precision on an interval no longer than 1."""
     from scipy.special import roots_legendre
 
     return roots_legendre(24)
 
 
-def _up(epsilon: float) -> Fraction:
+def _round_epsilon_up(epsilon: float) -> Fraction:
     """ε as it is reported: never too small."""
-    return Fraction(math.ceil(Fraction(epsilon) * (1 + MARGIN) * _GRID), _GRID)
+    return Fraction(
+        math.ceil(Fraction(epsilon) * (1 + CONVERSION_MARGIN) * _EPSILON_GRID_DENOMINATOR), _EPSILON_GRID_DENOMINATOR
+    )
 
 
 def _convert_down(amount: Fraction) -> float:
-    """A double that is not above the number by more than a rounding that `MARGIN` covers."""
-    return _convertible(amount) if amount >= SMALLEST_DOUBLE else 0.0
+    """A double that is not above the number by more than a rounding that `CONVERSION_MARGIN` covers."""
+    return _to_convertible_float(amount) if amount >= SMALLEST_DOUBLE else 0.0
 
 
 def _convert_up(amount: Fraction) -> float:
-    """A double that is not below the number by more than a rounding that `MARGIN` covers."""
-    return max(_convertible(amount), SMALLEST_DOUBLE)
+    """A double that is not below the number by more than a rounding that `CONVERSION_MARGIN` covers."""
+    return max(_to_convertible_float(amount), SMALLEST_DOUBLE)
 
 
-def _convertible(amount: Fraction) -> float:
-    if amount > MOST:
-        raise InvalidBudget(f"An ε, μ² or ρ above {MOST:,} protects nobody and is not converted. Nothing was spent.")
+def _to_convertible_float(amount: Fraction) -> float:
+    if amount > MAX_CONVERTED_AMOUNT:
+        raise InvalidBudget(
+            f"An ε, μ² or ρ above {MAX_CONVERTED_AMOUNT:,} protects nobody and is not converted. Nothing was spent."
+        )
     return float(amount)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-_LONG, _FINE = 2**1024, 2**512
+_MAX_COST_DENOMINATOR, _ROUNDED_COST_DENOMINATOR = 2**1024, 2**512
 
 
 class Currency(StrEnum):
@@ -50,16 +50,24 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         assert self.currency is other.currency, "costs of two currencies do not add up"
-        return Cost(self.currency, tidy(self.amount + other.amount), tidy(self.delta + other.delta))
+        return Cost(
+            self.currency,
+            round_up_long_amount(self.amount + other.amount),
+            round_up_long_amount(self.delta + other.delta),
+        )
 
 
-def tidy(amount: Fraction) -> Fraction:
+def round_up_long_amount(amount: Fraction) -> Fraction:
     """Sums of many unlike fractions grow without end; past 300 digits they are rounded up, by less than 2⁻⁵¹².
 
-    >>> tidy(Fraction(1, 3))
+    >>> round_up_long_amount(Fraction(1, 3))
     Fraction(1, 3)
     """
-    return amount if amount.denominator <= _LONG else Fraction(math.ceil(amount * _FINE), _FINE)
+    return (
+        amount
+        if amount.denominator <= _MAX_COST_DENOMINATOR
+        else Fraction(math.ceil(amount * _ROUNDED_COST_DENOMINATOR), _ROUNDED_COST_DENOMINATOR)
+    )
 
 
 @dataclass(frozen=True)

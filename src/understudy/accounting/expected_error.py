@@ -12,10 +12,10 @@ from understudy.accounting.pricing import default_law, scale_for
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
+class ExpectedNoise:
     """How far one noisy cell lies from the truth.
 
-    `deviation` is its standard deviation, `within_95` the half-width that holds it 19 times out of 20.
+    `noise_deviation` is its standard deviation, `within_95` the half-width that holds it 19 times out of 20.
     """
 
     law: Law
@@ -24,24 +24,29 @@ class Expected:
     within_95: int
 
 
-def expected(
+def expected_noise(
     amount: Fraction, sensitivity: Sensitivity, currency: Currency, *, law: Law | None = None, parts: int = 1
-) -> Expected:
+) -> ExpectedNoise:
     """The error of one cell when `amount` is divided evenly over `parts` such answers.
 
-    >>> one = expected(Fraction(1), Sensitivity(Fraction(1), Fraction(1)), Currency.PURE)
+    >>> one = expected_noise(Fraction(1), Sensitivity(Fraction(1), Fraction(1)), Currency.PURE)
     >>> f"{one.deviation:.3f} {one.within_95}"
     '1.357 3'
     """
     chosen = law or default_law(currency)
     scale = scale_for(chosen, amount / parts, sensitivity, currency)
-    return Expected(law=chosen, scale=scale, deviation=deviation(chosen, scale), within_95=within(chosen, scale, 0.95))
+    return ExpectedNoise(
+        law=chosen,
+        scale=scale,
+        deviation=noise_deviation(chosen, scale),
+        within_95=noise_half_width(chosen, scale, 0.95),
+    )
 
 
-def deviation(law: Law, scale: Fraction) -> float:
+def noise_deviation(law: Law, scale: Fraction) -> float:
     """Standard deviation of one draw of integer noise.
 
-    >>> round(deviation(Law.DISCRETE_LAPLACE, Fraction(1)) ** 2, 4)
+    >>> round(noise_deviation(Law.DISCRETE_LAPLACE, Fraction(1)) ** 2, 4)
     1.8413
     """
     if scale == 0:
@@ -51,14 +56,14 @@ def deviation(law: Law, scale: Fraction) -> float:
         return math.sqrt(0.5) / math.sinh(0.5 / s) if s > 1e-3 else 0.0
     if s > 3:  # rounding adds the variance of a uniform on one cell; the discrete law matches σ² to fifteen digits
         return math.sqrt(s * s + 1 / 12) if law is Law.ROUNDED_GAUSSIAN else s
-    weights = _weights(law, s)
+    weights = _noise_weights(law, s)
     return math.sqrt(2 * sum(k * k * w for k, w in enumerate(weights)) / (weights[0] + 2 * sum(weights[1:])))
 
 
-def within(law: Law, scale: Fraction, level: float) -> int:
+def noise_half_width(law: Law, scale: Fraction, level: float) -> int:
     """The smallest k with P(|noise| ≤ k) ≥ level.
 
-    >>> within(Law.ROUNDED_GAUSSIAN, Fraction(10), 0.95)
+    >>> noise_half_width(Law.ROUNDED_GAUSSIAN, Fraction(10), 0.95)
     20
     """
     if scale == 0:
@@ -70,7 +75,7 @@ def within(law: Law, scale: Fraction, level: float) -> int:
         from scipy.special import ndtri
 
         return max(0, math.ceil(s * float(ndtri((1 + level) / 2)) - 0.5))
-    weights = _weights(law, s)
+    weights = _noise_weights(law, s)
     total = weights[0] + 2 * sum(weights[1:])
     held = weights[0]
     for k, weight in enumerate(weights[1:], 1):
@@ -80,7 +85,7 @@ def within(law: Law, scale: Fraction, level: float) -> int:
     return len(weights)
 
 
-def _weights(law: Law, s: float) -> list[float]:
+def _noise_weights(law: Law, s: float) -> list[float]:
     """Probability of 0, 1, 2, … up to a constant, as far as double precision sees it."""
     if law is Law.DISCRETE_GAUSSIAN:
         return [math.exp(-k * k / (2 * s * s)) for k in range(int(12 * s) + 2)]

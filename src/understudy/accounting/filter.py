@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from understudy.accounting.budget import Budget, spell, spell_apart
+from understudy.accounting.budget import Budget, spell_value, spell_values_apart
 from understudy.accounting.conversion import total_for
-from understudy.accounting.cost import Cost, Currency, tidy
+from understudy.accounting.cost import Cost, Currency, round_up_long_amount
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import BudgetExceeded, InvalidBudget
 
-SYMBOL = {Currency.PURE: "ε", Currency.GDP: "μ²", Currency.ZCDP: "ρ"}
+ACCOUNTING_SYMBOLS = {Currency.PURE: "ε", Currency.GDP: "μ²", Currency.ZCDP: "ρ"}
 """How an amount of a currency is written."""
 
 
@@ -55,15 +55,15 @@ class Filter:
             return cls(chosen, budget.epsilon, budget.delta)
         if not 0 <= threshold_delta < budget.delta:
             raise InvalidBudget(
-                f"The δ set aside for thresholds must be below the whole δ of {spell(budget.delta)}: give a larger δ."
+                f"The δ set aside for thresholds must be below the whole δ of {spell_value(budget.delta)}: give a larger δ."
                 " Nothing was spent."
             )
         return cls(chosen, total_for(Budget(budget.epsilon, budget.delta - threshold_delta), chosen), threshold_delta)
 
-    def fits(self, budget: Budget) -> bool:
+    def fits_budget(self, budget: Budget) -> bool:
         """Whether everything this filter admits stays within the budget.
 
-        >>> Filter(Currency.PURE, Fraction(2)).fits(Budget.of(1))
+        >>> Filter(Currency.PURE, Fraction(2)).fits_budget(Budget.of(1))
         False
         """
         if self.currency is Currency.PURE:
@@ -85,7 +85,7 @@ class Filter:
         """Whether a question at this price would be answered."""
         if cost.currency is not self.currency:
             raise InvalidBudget(
-                f"This run adds up {SYMBOL[self.currency]} and the question is priced in {SYMBOL[cost.currency]}:"
+                f"This run adds up {ACCOUNTING_SYMBOLS[self.currency]} and the question is priced in {ACCOUNTING_SYMBOLS[cost.currency]}:"
                 " price it in the run's currency. Nothing was spent."
             )
         return self.spent + cost.amount <= self.total and self.spent_delta + cost.delta <= self.delta
@@ -93,38 +93,41 @@ class Filter:
     def admit(self, cost: Cost) -> None:
         """Pay, or raise BudgetExceeded and leave everything as it was."""
         if not self.admits(cost):
-            symbol, asked, left, total = SYMBOL[self.currency], cost.amount, self.left, self.total
+            symbol, asked, left, total = ACCOUNTING_SYMBOLS[self.currency], cost.amount, self.left, self.total
             if self.spent + cost.amount <= self.total:
                 symbol, asked, left, total = "δ", cost.delta, self.left_delta, self.delta
-            price, rest = spell_apart(asked, left)
+            price, rest = spell_values_apart(asked, left)
             raise BudgetExceeded(
-                f"This question would cost {symbol} = {price} and only {rest} of {spell(total)} is left in this run."
+                f"This question would cost {symbol} = {price} and only {rest} of {spell_value(total)} is left in this run."
                 " Nothing was spent."
             )
-        self.spent, self.spent_delta = tidy(self.spent + cost.amount), tidy(self.spent_delta + cost.delta)
+        self.spent, self.spent_delta = (
+            round_up_long_amount(self.spent + cost.amount),
+            round_up_long_amount(self.spent_delta + cost.delta),
+        )
 
 
-def sequential(costs: Iterable[Cost]) -> Cost:
+def compose_sequential(costs: Iterable[Cost]) -> Cost:
     """The cost of answering all of them about the same rows.
 
-    >>> sequential(Cost(Currency.PURE, Fraction(x)) for x in ("0.5", "0.2", "0.25", "0.25")).amount
+    >>> compose_sequential(Cost(Currency.PURE, Fraction(x)) for x in ("0.5", "0.2", "0.25", "0.25")).amount
     Fraction(6, 5)
     """
     first, *rest = costs
     return sum(rest, first)
 
 
-def parallel(costs: Sequence[Cost], neighbours: Neighbours, *, constant_within_unit: bool = True) -> Cost:
+def compose_parallel(costs: Sequence[Cost], neighbours: Neighbours, *, constant_within_unit: bool = True) -> Cost:
     """The cost of answering each of them about its own part of the table, the parts being disjoint.
 
     Under add/remove a unit is in one part: the dearest counts. Under replace it may leave one part and enter another: the two dearest
     count. Where the rows of one unit may lie in several parts, nothing is saved.
 
     >>> parts = [Cost(Currency.PURE, Fraction("0.2")), Cost(Currency.PURE, Fraction("0.25"))]
-    >>> parallel(parts, Neighbours.ADD_REMOVE).amount, parallel(parts, Neighbours.REPLACE).amount
+    >>> compose_parallel(parts, Neighbours.ADD_REMOVE).amount, compose_parallel(parts, Neighbours.REPLACE).amount
     (Fraction(1, 4), Fraction(9, 20))
     """
-    together = sequential(costs)
+    together = compose_sequential(costs)
     if not constant_within_unit:
         return together
     touched = 1 if neighbours is Neighbours.ADD_REMOVE else 2

@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.conversion import MARGIN, SMALLEST_DOUBLE
+from understudy.accounting.conversion import CONVERSION_MARGIN, SMALLEST_DOUBLE
 from understudy.accounting.cost import Cost, Currency
 from understudy.errors import Refused
 
@@ -49,4 +49,4 @@ def group_budget(budget: Budget, size: int) -> Budget:
     # δ itself stays exact: one that no double can hold must not become 0. Its factor is taken in parts that a double can hold.
     parts = 1 + math.floor(growth / 500)
     factor = Fraction(math.exp(growth / parts)) ** parts
-    return Budget(budget.epsilon * size, budget.delta * factor * (1 + MARGIN))
+    return Budget(budget.epsilon * size, budget.delta * factor * (1 + CONVERSION_MARGIN))

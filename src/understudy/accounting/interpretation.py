@@ -17,19 +17,19 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.accounting.budget import Budget, spell
+from understudy.accounting.budget import Budget, spell_value
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 
-ALARM = 0.01
+ACCUSATION_FALSE_ALARM_RATE = 0.01
 """Of those who are not in the table, how many the test may accuse."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Meaning:
+class BudgetInterpretation:
     """What an onlooker may gain on one person.
 
-    >>> said = meaning(Budget.of(1))
+    >>> said = interpret_budget(Budget.of(1))
     >>> f"{said.right:.3f} {said.found:.4f}"
     '0.731 0.0272'
     >>> print(said.lines()[0])
@@ -47,7 +47,7 @@ class Meaning:
         odds = (
             f"{self.odds:,.2f}" if self.odds < 100 else f"{self.odds:,.0f}" if self.odds < 1e9 else "a billion or more"
         )
-        but = "" if self.budget.delta == 0 else f", give or take {spell(self.budget.delta)}"
+        but = "" if self.budget.delta == 0 else f", give or take {spell_value(self.budget.delta)}"
         if self.neighbours is Neighbours.ADD_REMOVE:
             guess, present, absent, cause = "whether you are in the table", "are in it", "are not", "you took part"
         else:
@@ -55,8 +55,8 @@ class Meaning:
             cause = "your entry says one thing and not another"
         return [
             f"Whoever tries to tell {guess}, knowing everything else, guesses right at most"
-            f" {_of_100(self.right)} times in 100; a coin does 50.",
-            f"A test that wrongly accuses 1 in 100 of those who {absent} finds at most {_of_100(self.found)} in 100 of those who"
+            f" {_spell_of_hundred(self.right)} times in 100; a coin does 50.",
+            f"A test that wrongly accuses 1 in 100 of those who {absent} finds at most {_spell_of_hundred(self.found)} in 100 of those who"
             f" {present}.",
             f"No outcome's chance becomes more than {odds} times as large, or as small, because {cause}{but}.",
         ]
@@ -96,37 +96,37 @@ class Meaning:
         return {"right_guesses": self.right, "found_at_1_percent_false_alarms": self.found, "odds_factor": self.odds}
 
 
-def meaning(
+def interpret_budget(
     budget: Budget,
     *,
     currency: Currency = Currency.PURE,
     amount: Fraction = Fraction(0),
     thresholds: Fraction = Fraction(0),
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
-) -> Meaning:
+) -> BudgetInterpretation:
     """What this budget means for one person; `amount` is what a GDP run adds up to (μ²), `thresholds` the δ set aside beside it.
 
-    >>> f"{meaning(Budget.of(1, '1e-9'), currency=Currency.GDP, amount=Fraction(33114, 10**6)).right:.3f}"
+    >>> f"{interpret_budget(Budget.of(1, '1e-9'), currency=Currency.GDP, amount=Fraction(33114, 10**6)).right:.3f}"
     '0.536'
     """
     epsilon, delta = float(min(budget.epsilon, Fraction(700))), float(budget.delta)
     factor = math.exp(epsilon)
     # No run is worse than its (ε, δ); a GDP run is usually much better.
     right = (factor + delta) / (1 + factor)
-    found = min(factor * ALARM + delta, 1 - (1 - delta - ALARM) / factor)
+    found = min(factor * ACCUSATION_FALSE_ALARM_RATE + delta, 1 - (1 - delta - ACCUSATION_FALSE_ALARM_RATE) / factor)
     if currency is Currency.GDP and amount > 0:
         from scipy.special import ndtr, ndtri
 
         mu = math.sqrt(float(amount))
         right = min(right, float(ndtr(mu / 2)) + float(thresholds))
-        found = min(found, float(ndtr(ndtri(ALARM) + mu)) + float(thresholds))
-    return Meaning(right=right, found=found, odds=factor, budget=budget, neighbours=neighbours)
+        found = min(found, float(ndtr(ndtri(ACCUSATION_FALSE_ALARM_RATE) + mu)) + float(thresholds))
+    return BudgetInterpretation(right=right, found=found, odds=factor, budget=budget, neighbours=neighbours)
 
 
-def _of_100(share: float) -> str:
+def _spell_of_hundred(share: float) -> str:
     """A share as a number of a hundred, rounded up, for it is an upper bound.
 
-    >>> _of_100(0.5361), _of_100(0.0123)
+    >>> _spell_of_hundred(0.5361), _spell_of_hundred(0.0123)
     ('54', '1.3')
     """
     if share < 0.1:

@@ -15,19 +15,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from understudy.accounting.backup import back_up, restore
-from understudy.accounting.budget import Budget, spell, spell_apart
-from understudy.accounting.chain import DELTA_UNITS, EPSILON_UNITS, LARGEST, Entry, units_down, units_up
+from understudy.accounting.backup import back_up_ledger, restore_ledger
+from understudy.accounting.budget import Budget, spell_value, spell_values_apart
+from understudy.accounting.chain import DELTA_UNITS, EPSILON_UNITS, MAX_LEDGER_UNITS, LedgerEntry, units_down, units_up
 from understudy.accounting.filter import Filter
-from understudy.accounting.ledgerfile import LedgerFile, append, entries
+from understudy.accounting.ledgerfile import LedgerFile, append_entry, read_entries
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.run import Run
-from understudy.accounting.verify import audit
+from understudy.accounting.run import LedgerRun
+from understudy.accounting.verify import audit_ledger
 from understudy.errors import BudgetExceeded, InvalidBudget, LedgerError, LedgerMismatch
 
 
 @dataclass(frozen=True, kw_only=True)
-class Totals:
+class LedgerTotals:
     """What an account has spent and may spend; a cap of None is no cap."""
 
     epsilon: Fraction
@@ -53,7 +53,7 @@ class Ledger:
 
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
-        with file.reading() as connection:
+        with file.read_transaction() as connection:
             row = connection.execute("SELECT dataset, neighbours, unit, cap_epsilon, cap_delta FROM account").fetchone()
         self.path = file.path
         self.dataset, self.neighbours, self.unit = str(row[0]), Neighbours(row[1]), str(row[2])
@@ -85,7 +85,7 @@ class Ledger:
         """An existing ledger, after checking that it adds up; `anchor` is a digest it had before and must still hold."""
         file = LedgerFile(Path(path))
         try:
-            audit(file, anchor=anchor)
+            audit_ledger(file, anchor=anchor)
             return cls(file)
         except BaseException:
             file.close()
@@ -98,7 +98,7 @@ class Ledger:
         What was spent after the backup was taken is not in it. Pass the last digest you have, from the newest release, as
         `anchor`: a backup that does not hold it is refused.
         """
-        restore(Path(backup), Path(path), anchor=anchor)
+        restore_ledger(Path(backup), Path(path), anchor=anchor)
         return cls.open(path)
 
     @classmethod
@@ -161,7 +161,7 @@ class Ledger:
     @property
     def head(self) -> str:
         """Digest of the last entry: written down elsewhere, it shows later that the file was not put back."""
-        with self._file.reading() as connection:
+        with self._file.read_transaction() as connection:
             return str(connection.execute("SELECT head FROM account").fetchone()[0])
 
     def reserve(
@@ -174,27 +174,29 @@ class Ledger:
         scope: str = "",
         run_id: str | None = None,
         table: Mapping[str, str] | None = None,
-    ) -> Run:
+    ) -> LedgerRun:
         """Take the whole (ε, δ) of a run from the account, or raise BudgetExceeded and take nothing.
 
         Steps are charged against `filter`, by default `Filter.of(budget)`; it may not admit more than the budget is worth. `table` is what
         is public about the table the run is for, kept so that resuming on another one is noticed (`Run.table`).
         """
         filter = Filter.of(budget) if filter is None else filter
-        if not filter.fits(budget):
+        if not filter.fits_budget(budget):
             raise InvalidBudget(f"The run's filter would admit more than its budget of {budget}. Nothing was spent.")
         epsilon, delta = units_up(budget.epsilon, EPSILON_UNITS), units_up(budget.delta, DELTA_UNITS)
-        if max(epsilon, delta) > LARGEST:
-            raise InvalidBudget(f"ε = {spell(budget.epsilon)} is more than a ledger can count. Nothing was spent.")
+        if max(epsilon, delta) > MAX_LEDGER_UNITS:
+            raise InvalidBudget(
+                f"ε = {spell_value(budget.epsilon)} is more than a ledger can count. Nothing was spent."
+            )
         name = secrets.token_hex(8) if run_id is None else run_id
-        with self._file.writing() as connection:
-            if not name or any(entries(connection, "WHERE run = ?", (name,))):
+        with self._file.write_transaction() as connection:
+            if not name or any(read_entries(connection, "WHERE run = ?", (name,))):
                 raise LedgerError(
                     f"Run {name!r} is in {self.path.name} already: resume it, or take another name. Nothing was spent."
                 )
             spent = connection.execute("SELECT spent_epsilon, spent_delta FROM account").fetchone()
-            self._afford(spent, (epsilon, delta))
-            entry = append(
+            self._refuse_overspending(spent, (epsilon, delta))
+            entry = append_entry(
                 connection,
                 kind="reserve",
                 event=event,
@@ -212,9 +214,9 @@ class Ledger:
                     **({"table": dict(table)} if table else {}),
                 },
             )
-        return Run(self._file, entry)
+        return LedgerRun(self._file, entry)
 
-    def resume(self, run_id: str) -> Run:
+    def resume(self, run_id: str) -> LedgerRun:
         """The run of that name, with the answers it has stored; nothing is charged for it again."""
         for run in self.runs():
             if run.id == run_id:
@@ -223,29 +225,29 @@ class Ledger:
             f"{self.path.name} has no run {run_id!r}: `understudy ledger show` lists them. Nothing was spent."
         )
 
-    def runs(self) -> Sequence[Run]:
+    def runs(self) -> Sequence[LedgerRun]:
         """Every run, in the order they began."""
-        with self._file.reading() as connection:
-            return [Run(self._file, entry) for entry in entries(connection, "WHERE kind = 'reserve'")]
+        with self._file.read_transaction() as connection:
+            return [LedgerRun(self._file, entry) for entry in read_entries(connection, "WHERE kind = 'reserve'")]
 
     def note(self, event: str, text: str, *, analyst: str = "", scope: str = "") -> None:
         """Write something down that costs nothing here, such as an internal look at real rows."""
-        with self._file.writing() as connection:
-            append(connection, kind="note", event=event, analyst=analyst, scope=scope, detail={"text": text})
+        with self._file.write_transaction() as connection:
+            append_entry(connection, kind="note", event=event, analyst=analyst, scope=scope, detail={"text": text})
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """Every entry, first to last."""
-        with self._file.reading() as connection:
-            return tuple(entries(connection))
+        with self._file.read_transaction() as connection:
+            return tuple(read_entries(connection))
 
-    def totals(self) -> Totals:
+    def totals(self) -> LedgerTotals:
         """What has been spent, and what may be."""
-        with self._file.reading() as connection:
+        with self._file.read_transaction() as connection:
             epsilon, delta, count = connection.execute(
                 "SELECT spent_epsilon, spent_delta, entries FROM account"
             ).fetchone()
             (runs,) = connection.execute("SELECT COUNT(*) FROM entry WHERE kind = 'reserve'").fetchone()
-        return Totals(
+        return LedgerTotals(
             epsilon=Fraction(epsilon, EPSILON_UNITS),
             delta=Fraction(delta, DELTA_UNITS),
             cap_epsilon=None if self.cap is None else self.cap.epsilon,
@@ -256,7 +258,7 @@ class Ledger:
 
     def verify(self, *, anchor: str | None = None) -> None:
         """Raise LedgerTampered, naming the entry, unless every digest and total follows; see `open` for the anchor."""
-        audit(self._file, anchor=anchor)
+        audit_ledger(self._file, anchor=anchor)
 
     @property
     def is_backup(self) -> bool:
@@ -266,9 +268,9 @@ class Ledger:
     def backup(self, path: str | Path) -> str:
         """Write a whole, checked backup to a new file, also while others spend; returns the last digest in it.
 
-        The backup is readable by its owner only, and nothing can be spent from it: see `restore`.
+        The backup is readable by its owner only, and nothing can be spent from it: see `restore_ledger`.
         """
-        return back_up(self._file, Path(path))
+        return back_up_ledger(self._file, Path(path))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -282,23 +284,23 @@ class Ledger:
     ) -> None:
         self.close()
 
-    def _afford(self, spent: tuple[int, int], asked: tuple[int, int]) -> None:
+    def _refuse_overspending(self, spent: tuple[int, int], asked: tuple[int, int]) -> None:
         for symbol, units, cap, used, more in zip(
             ("ε", "δ"), (EPSILON_UNITS, DELTA_UNITS), self._cap, spent, asked, strict=True
         ):
-            room = LARGEST if cap is None else cap
+            room = MAX_LEDGER_UNITS if cap is None else cap
             if used + more > room:
-                price, left = spell_apart(Fraction(more, units), Fraction(room - used, units))
+                price, left = spell_values_apart(Fraction(more, units), Fraction(room - used, units))
                 raise BudgetExceeded(
-                    f"This run would cost {symbol} = {price} and only {left} of {spell(Fraction(room, units))} is left in {self.path.name}."
+                    f"This run would cost {symbol} = {price} and only {left} of {spell_value(Fraction(room, units))} is left in {self.path.name}."
                     " Nothing was spent."
                 )
 
 
-def beside(path: Path) -> list[Path]:
+def find_ledgers_beside(path: Path) -> list[Path]:
     """Ledgers in the folder of one that is not there yet, but for those that belong to a file by their name: one may be meant.
 
-    >>> beside(Path("no-such-folder", "people.csv.ledger"))
+    >>> find_ledgers_beside(Path("no-such-folder", "people.csv.ledger"))
     []
     """
     if path.exists():
@@ -310,8 +312,8 @@ def _cap_units(cap: Budget | None) -> dict[str, int | None]:
     if cap is None:
         return {"cap_epsilon": None, "cap_delta": None}
     epsilon, delta = units_down(cap.epsilon, EPSILON_UNITS), units_down(cap.delta, DELTA_UNITS)
-    if not 0 < epsilon <= LARGEST:
+    if not 0 < epsilon <= MAX_LEDGER_UNITS:
         raise InvalidBudget(
-            f"A cap of ε = {spell(cap.epsilon)} is more or less than a ledger can count. No ledger was made."
+            f"A cap of ε = {spell_value(cap.epsilon)} is more or less than a ledger can count. No ledger was made."
         )
     return {"cap_epsilon": epsilon, "cap_delta": delta}

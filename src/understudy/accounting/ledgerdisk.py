@@ -27,8 +27,8 @@ def draft_ledger(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
         finally:
             connection.close()
-        _sync(draft)
-        _publish(draft, path)
+        _sync_to_disk(draft)
+        _publish_draft(draft, path)
     except FileExistsError:
         raise LedgerError(f"{path.name} exists already: open it, or choose another name. No ledger was made.") from None
     except OSError as error:
@@ -71,7 +71,7 @@ def set_durable(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA fullfsync=ON")  # macOS: through the cache of the disk
 
 
-def leave_log(connection: sqlite3.Connection) -> bool:
+def leave_write_ahead_log(connection: sqlite3.Connection) -> bool:
     """Move the write-ahead log of an earlier version into the file and do without; False while somebody else has the file open."""
     (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     if mode != "wal":
@@ -84,7 +84,7 @@ def leave_log(connection: sqlite3.Connection) -> bool:
     return bool(mode != "wal")
 
 
-def _sync(path: Path) -> None:
+def _sync_to_disk(path: Path) -> None:
     """Have the disk hold what was written; for a folder, its list of names."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -93,7 +93,7 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _publish(draft: Path, path: Path) -> None:
+def _publish_draft(draft: Path, path: Path) -> None:
     """Give a finished file its name, unless something has that name already."""
     try:
         os.link(draft, path)
@@ -103,4 +103,4 @@ def _publish(draft: Path, path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         draft.replace(path)
     if os.name == "posix":
-        _sync(path.parent)
+        _sync_to_disk(path.parent)

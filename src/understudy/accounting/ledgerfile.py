@@ -22,32 +22,38 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from understudy.accounting.chain import COLUMNS, GENESIS, LARGEST, Entry, canonical
-from understudy.accounting.ledgerdisk import draft_ledger, leave_log, refuse_hard_links, set_durable
+from understudy.accounting.chain import (
+    GENESIS_DIGEST,
+    LEDGER_ENTRY_COLUMNS,
+    MAX_LEDGER_UNITS,
+    LedgerEntry,
+    canonical_json,
+)
+from understudy.accounting.ledgerdisk import draft_ledger, leave_write_ahead_log, refuse_hard_links, set_durable
 from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered
 
-FORMAT = 1
+LEDGER_FORMAT_VERSION = 1
 """Version of the file format; a ledger of a later one is refused."""
 
-APPLICATION = 0x55444C47
+LEDGER_APPLICATION_ID = 0x55444C47
 """Marks a SQLite file as a ledger."""
 
-BACKUP_APPLICATION = 0x55444C42
+LEDGER_BACKUP_APPLICATION_ID = 0x55444C42
 """Marks a SQLite file as the backup of a ledger: shown and verified, never spent from. Earlier versions refuse it altogether."""
 
-PATIENCE = 120
+MAX_LEDGER_WAIT_SECONDS = 120
 """Seconds to wait for another process that is writing."""
 
-TABLES = {
+LEDGER_TABLE_DEFINITIONS = {
     "account": f"""CREATE TABLE account (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   dataset TEXT NOT NULL,
   neighbours TEXT NOT NULL,
   unit TEXT NOT NULL,
-  cap_epsilon INTEGER CHECK (cap_epsilon BETWEEN 0 AND {LARGEST}),
-  cap_delta INTEGER CHECK (cap_delta BETWEEN 0 AND {LARGEST}),
-  spent_epsilon INTEGER NOT NULL CHECK (spent_epsilon BETWEEN 0 AND {LARGEST}),
-  spent_delta INTEGER NOT NULL CHECK (spent_delta BETWEEN 0 AND {LARGEST}),
+  cap_epsilon INTEGER CHECK (cap_epsilon BETWEEN 0 AND {MAX_LEDGER_UNITS}),
+  cap_delta INTEGER CHECK (cap_delta BETWEEN 0 AND {MAX_LEDGER_UNITS}),
+  spent_epsilon INTEGER NOT NULL CHECK (spent_epsilon BETWEEN 0 AND {MAX_LEDGER_UNITS}),
+  spent_delta INTEGER NOT NULL CHECK (spent_delta BETWEEN 0 AND {MAX_LEDGER_UNITS}),
   entries INTEGER NOT NULL,
   head TEXT NOT NULL,
   CHECK (cap_epsilon IS NULL OR spent_epsilon <= cap_epsilon),
@@ -79,8 +85,8 @@ TABLES = {
 )""",
 }
 
-_ENTRY = ", ".join((*COLUMNS, "digest"))
-_inherited: list[sqlite3.Connection] = []  # a parent's connections: a fork neither uses nor closes them
+_ENTRY_COLUMN_LIST = ", ".join((*LEDGER_ENTRY_COLUMNS, "digest"))
+_inherited_connections: list[sqlite3.Connection] = []  # a parent's connections: a fork neither uses nor closes them
 
 
 class LedgerFile:
@@ -99,43 +105,45 @@ class LedgerFile:
     def create(cls, path: Path, account: dict[str, object]) -> LedgerFile:
         """A new file with an empty account; refused where something is already."""
         with draft_ledger(path) as connection:
-            connection.execute(f"PRAGMA application_id={APPLICATION}")
-            connection.execute(f"PRAGMA user_version={FORMAT}")
+            connection.execute(f"PRAGMA application_id={LEDGER_APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version={LEDGER_FORMAT_VERSION}")
             connection.execute("BEGIN IMMEDIATE")
-            for statement in TABLES.values():
+            for statement in LEDGER_TABLE_DEFINITIONS.values():
                 connection.execute(statement)
-            columns = {**account, "one": 1, "spent_epsilon": 0, "spent_delta": 0, "entries": 0, "head": GENESIS}
+            columns = {**account, "one": 1, "spent_epsilon": 0, "spent_delta": 0, "entries": 0, "head": GENESIS_DIGEST}
             names = ", ".join(columns)
             connection.execute(
                 f"INSERT INTO account ({names}) VALUES ({', '.join('?' * len(columns))})", [*columns.values()]
             )
-            append(connection, kind="open", event="ledger opened", detail={**account, "format": FORMAT})
+            append_entry(
+                connection, kind="open", event="ledger opened", detail={**account, "format": LEDGER_FORMAT_VERSION}
+            )
             connection.execute("COMMIT")
         return cls(path)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def write_transaction(self) -> Iterator[sqlite3.Connection]:
         """One transaction that is on the disk when the block ends, or never was."""
-        with self._transaction("BEGIN IMMEDIATE") as connection:
+        with self._run_transaction("BEGIN IMMEDIATE") as connection:
             self._refuse_unsafe(connection)
             yield connection
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def read_transaction(self) -> Iterator[sqlite3.Connection]:
         """One consistent view."""
-        with self._transaction("BEGIN") as connection:
+        with self._run_transaction("BEGIN") as connection:
             yield connection
 
     def copy_to(self, target: sqlite3.Connection) -> None:
         """Copy everything, as it is at one moment, to another database."""
-        with self.reading() as connection:
+        with self.read_transaction() as connection:
             connection.backup(target)
 
     def close(self) -> None:
         """Let go of the file."""
         if self._owner != os.getpid():
             if self._connection is not None:
-                _inherited.append(self._connection)
+                _inherited_connections.append(self._connection)
         else:
             with self._lock:
                 if self._connection is not None:
@@ -147,9 +155,9 @@ class LedgerFile:
             self.close()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+    def _run_transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
         if self._owner != os.getpid() and self._connection is not None:  # a fork: another thread may have held the lock
-            _inherited.append(self._connection)
+            _inherited_connections.append(self._connection)
             self._lock, self._owner, self._connection = threading.RLock(), os.getpid(), self._connect()
         with self._lock:
             connection = self._connection
@@ -164,7 +172,7 @@ class LedgerFile:
                     f"{self.path.name} refused the entry: it does not fit the account. Nothing was spent."
                 ) from None
             except sqlite3.Error as error:
-                raise self._explained(error) from None
+                raise self._explain_error(error) from None
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -187,19 +195,19 @@ class LedgerFile:
 
     def _connect(self) -> sqlite3.Connection:
         """A connection without a write-ahead log; two programs that meet over an old one let go and try again."""
-        give_up = time.monotonic() + PATIENCE
+        give_up = time.monotonic() + MAX_LEDGER_WAIT_SECONDS
         while True:
             connection = self._connect_once()
             try:
-                if leave_log(connection):
+                if leave_write_ahead_log(connection):
                     return connection
             except sqlite3.Error as error:
                 connection.close()
-                raise self._explained(error) from None
+                raise self._explain_error(error) from None
             connection.close()
             if time.monotonic() > give_up:
                 raise LedgerError(
-                    f"{self.path.name} is held by another process for more than {PATIENCE} s: try again. Nothing was spent."
+                    f"{self.path.name} is held by another process for more than {MAX_LEDGER_WAIT_SECONDS} s: try again. Nothing was spent."
                 )
             time.sleep((10 + secrets.randbelow(90)) / 1000)
 
@@ -210,28 +218,30 @@ class LedgerFile:
             raise LedgerError(f"{name} {what}. Nothing was spent.")
         refuse_hard_links(self.path)
         address = f"{self.path.resolve().as_uri()}?mode=rw"
-        connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=PATIENCE, check_same_thread=False)
+        connection = sqlite3.connect(
+            address, uri=True, isolation_level=None, timeout=MAX_LEDGER_WAIT_SECONDS, check_same_thread=False
+        )
         try:
             set_durable(connection)
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if application not in (APPLICATION, BACKUP_APPLICATION):
+            if application not in (LEDGER_APPLICATION_ID, LEDGER_BACKUP_APPLICATION_ID):
                 raise LedgerError(f"{name} is not a ledger: choose another file. Nothing was spent.")
-            if version > FORMAT:
+            if version > LEDGER_FORMAT_VERSION:
                 raise LedgerError(
-                    f"{name} was written by a later version (format {version}, this one reads {FORMAT}):"
+                    f"{name} was written by a later version (format {version}, this one reads {LEDGER_FORMAT_VERSION}):"
                     " update Understudy. Nothing was spent."
                 )
         except sqlite3.Error as error:
             connection.close()
-            raise self._explained(error) from None
+            raise self._explain_error(error) from None
         except LedgerError:
             connection.close()
             raise
-        self.is_backup = application == BACKUP_APPLICATION
+        self.is_backup = application == LEDGER_BACKUP_APPLICATION_ID
         return connection
 
-    def _explained(self, error: sqlite3.Error) -> LedgerError:
+    def _explain_error(self, error: sqlite3.Error) -> LedgerError:
         """SQLite's complaint in the words of a ledger."""
         name, detailed = self.path.name, getattr(error, "sqlite_errorcode", 0)
         code = detailed & 0xFF
@@ -239,7 +249,7 @@ class LedgerFile:
             return LedgerError(f"{name} is not a ledger: choose another file. Nothing was spent.")
         if code == sqlite3.SQLITE_BUSY:
             return LedgerError(
-                f"{name} is held by another process for more than {PATIENCE} s: try again. Nothing was spent."
+                f"{name} is held by another process for more than {MAX_LEDGER_WAIT_SECONDS} s: try again. Nothing was spent."
             )
         if detailed == sqlite3.SQLITE_READONLY_DBMOVED:
             return LedgerError(f"{name} was moved or replaced while it was open: open it again. Nothing was spent.")
@@ -257,7 +267,7 @@ class LedgerFile:
         return LedgerError(f"{name} could not be used ({error}). Nothing was spent.")
 
 
-def append(
+def append_entry(
     connection: sqlite3.Connection,
     *,
     kind: str,
@@ -269,12 +279,12 @@ def append(
     scope: str = "",
     epsilon: int = 0,
     delta: int = 0,
-) -> Entry:
+) -> LedgerEntry:
     """Write one entry, move the head and the totals with it; inside a writing transaction."""
     number, previous = connection.execute("SELECT entries + 1, head FROM account").fetchone()
     time = datetime.now(UTC).isoformat(timespec="milliseconds")
-    text = canonical(detail).decode("ascii")
-    entry = Entry(
+    text = canonical_json(detail).decode("ascii")
+    entry = LedgerEntry(
         number=number,
         time=time,
         kind=kind,
@@ -289,8 +299,8 @@ def append(
         previous=previous,
     )
     digest = entry.seal()
-    values = (*(getattr(entry, name) for name in COLUMNS), digest)
-    connection.execute(f"INSERT INTO entry ({_ENTRY}) VALUES ({', '.join('?' * len(values))})", values)
+    values = (*(getattr(entry, name) for name in LEDGER_ENTRY_COLUMNS), digest)
+    connection.execute(f"INSERT INTO entry ({_ENTRY_COLUMN_LIST}) VALUES ({', '.join('?' * len(values))})", values)
     connection.execute(
         "UPDATE account SET entries = ?, head = ?, spent_epsilon = spent_epsilon + ?, spent_delta = spent_delta + ?",
         (number, digest, epsilon, delta),
@@ -298,13 +308,17 @@ def append(
     return entry
 
 
-def entries(connection: sqlite3.Connection, where: str = "", values: tuple[object, ...] = ()) -> Iterator[Entry]:
+def read_entries(
+    connection: sqlite3.Connection, where: str = "", values: tuple[object, ...] = ()
+) -> Iterator[LedgerEntry]:
     """Entries in order, read as they are stored."""
-    for row in connection.execute(f"SELECT {_ENTRY} FROM entry {where} ORDER BY number", values):
-        yield Entry(**dict(zip((*COLUMNS, "digest"), row, strict=True)))
+    for row in connection.execute(f"SELECT {_ENTRY_COLUMN_LIST} FROM entry {where} ORDER BY number", values):
+        yield LedgerEntry(**dict(zip((*LEDGER_ENTRY_COLUMNS, "digest"), row, strict=True)))
 
 
-def last(connection: sqlite3.Connection, where: str, values: tuple[object, ...]) -> Entry | None:
+def read_last_entry(connection: sqlite3.Connection, where: str, values: tuple[object, ...]) -> LedgerEntry | None:
     """The newest of these entries."""
-    row = connection.execute(f"SELECT {_ENTRY} FROM entry {where} ORDER BY number DESC LIMIT 1", values).fetchone()
-    return None if row is None else Entry(**dict(zip((*COLUMNS, "digest"), row, strict=True)))
+    row = connection.execute(
+        f"SELECT {_ENTRY_COLUMN_LIST} FROM entry {where} ORDER BY number DESC LIMIT 1", values
+    ).fetchone()
+    return None if row is None else LedgerEntry(**dict(zip((*LEDGER_ENTRY_COLUMNS, "digest"), row, strict=True)))

@@ -32,17 +32,17 @@ from understudy.accounting.cost import Cost, Currency, Sensitivity
 from understudy.accounting.law import Law
 from understudy.errors import InvalidBudget, Refused
 
-GRID = 2**20
+NOISE_SCALE_DENOMINATOR = 2**20
 """Denominator of every scale of noise and of every ε of a private choice."""
 
-SCALE_BITS = 53
+NOISE_SCALE_BITS = 53
 """Significant bits of a scale: those of a double. On the grid they run short from 2³³ up."""
 
-CHOICE_GDP = Fraction(393, 1000)
+CHOICE_MU_SQUARED = Fraction(393, 1000)
 """μ² of a private choice with ε = 1 in a GDP run."""
 
-CHOICE_MOST = Fraction(4)
-"""Largest ε of one private choice for which `CHOICE_GDP` is shown to be enough."""
+MAX_GDP_CHOICE_EPSILON = Fraction(4)
+"""Largest ε of one private choice for which `CHOICE_MU_SQUARED` is shown to be enough."""
 
 
 def default_law(currency: Currency) -> Law:
@@ -66,13 +66,13 @@ def price(law: Law, scale: Fraction, sensitivity: Sensitivity, currency: Currenc
     >>> price(Law.ROUNDED_GAUSSIAN, Fraction(10), Sensitivity(Fraction(1), Fraction(1)), Currency.GDP).amount
     Fraction(1, 100)
     """
-    _accepted(law, currency)
+    _refuse_unpriced_law(law, currency)
     if sensitivity.l1 == 0:
         return Cost(currency, Fraction(0))
     if scale <= 0:
         raise Refused("Noise needs a scale above 0: without noise the answer has no price. Nothing was spent.")
     if law is Law.DISCRETE_LAPLACE:
-        return Cost(currency, _of_pure(sensitivity.l1 / scale, currency))
+        return Cost(currency, _amount_of_pure(sensitivity.l1 / scale, currency))
     mu_squared = sensitivity.l2_squared / scale**2
     return Cost(currency, mu_squared if currency is Currency.GDP else mu_squared / 2)
 
@@ -83,7 +83,7 @@ def scale_for(law: Law, amount: Fraction, sensitivity: Sensitivity, currency: Cu
     >>> scale_for(Law.DISCRETE_LAPLACE, Fraction(1, 2), Sensitivity(Fraction(1), Fraction(1)), Currency.PURE)
     Fraction(2, 1)
     """
-    _accepted(law, currency)
+    _refuse_unpriced_law(law, currency)
     if amount <= 0:
         raise InvalidBudget("A share of 0 buys no answer: give this question a part of the budget. Nothing was spent.")
     if sensitivity.l1 == 0:
@@ -91,9 +91,9 @@ def scale_for(law: Law, amount: Fraction, sensitivity: Sensitivity, currency: Cu
     if law is Law.DISCRETE_LAPLACE:
         match currency:
             case Currency.PURE:
-                return _up(sensitivity.l1 / amount)
+                return _round_scale_up(sensitivity.l1 / amount)
             case Currency.GDP:
-                return _up(sensitivity.l1 / pure_of_mu_squared(amount))
+                return _round_scale_up(sensitivity.l1 / pure_of_mu_squared(amount))
             case Currency.ZCDP:
                 return _root_up(sensitivity.l1**2 / (2 * amount))
     mu_squared = amount if currency is Currency.GDP else 2 * amount
@@ -113,12 +113,12 @@ def price_choice(epsilon: Fraction, currency: Currency) -> Cost:
             return Cost(currency, epsilon)
         case Currency.ZCDP:
             return Cost(currency, epsilon**2 / 8)
-        case Currency.GDP if epsilon > CHOICE_MOST:
+        case Currency.GDP if epsilon > MAX_GDP_CHOICE_EPSILON:
             raise Refused(
-                f"In a GDP run a private choice has a price up to ε = {CHOICE_MOST}: use a smaller ε. Nothing was spent."
+                f"In a GDP run a private choice has a price up to ε = {MAX_GDP_CHOICE_EPSILON}: use a smaller ε. Nothing was spent."
             )
         case Currency.GDP:
-            return Cost(currency, CHOICE_GDP * epsilon**2)
+            return Cost(currency, CHOICE_MU_SQUARED * epsilon**2)
 
 
 def choice_epsilon_for(amount: Fraction, currency: Currency) -> Fraction:
@@ -133,13 +133,13 @@ def choice_epsilon_for(amount: Fraction, currency: Currency) -> Fraction:
         case Currency.ZCDP:
             epsilon = _root_down(8 * amount)
         case Currency.GDP:
-            epsilon = min(CHOICE_MOST, _root_down(amount / CHOICE_GDP))
+            epsilon = min(MAX_GDP_CHOICE_EPSILON, _root_down(amount / CHOICE_MU_SQUARED))
     if epsilon <= 0:
         raise InvalidBudget("This share of the budget is too small for a private choice. Nothing was spent.")
     return epsilon
 
 
-def _accepted(law: Law, currency: Currency) -> None:
+def _refuse_unpriced_law(law: Law, currency: Currency) -> None:
     if currency is Currency.PURE and law is not Law.DISCRETE_LAPLACE:
         raise Refused(
             "Gaussian noise is never purely private: use discrete Laplace noise, or give the run a δ above 0. Nothing was spent."
@@ -150,7 +150,7 @@ def _accepted(law: Law, currency: Currency) -> None:
         )
 
 
-def _of_pure(epsilon: Fraction, currency: Currency) -> Fraction:
+def _amount_of_pure(epsilon: Fraction, currency: Currency) -> Fraction:
     match currency:
         case Currency.PURE:
             return epsilon
@@ -160,23 +160,23 @@ def _of_pure(epsilon: Fraction, currency: Currency) -> Fraction:
             return rho_of_pure(epsilon)
 
 
-def _up(value: Fraction) -> Fraction:
+def _round_scale_up(value: Fraction) -> Fraction:
     """The smallest scale that is at least `value`."""
-    return _scale_of(math.ceil(value * GRID))
+    return _scale_of(math.ceil(value * NOISE_SCALE_DENOMINATOR))
 
 
 def _root_up(square: Fraction) -> Fraction:
     """The smallest scale whose square is at least `square`, in integers."""
-    return _scale_of(math.isqrt(math.ceil(square * GRID**2) - 1) + 1)
+    return _scale_of(math.isqrt(math.ceil(square * NOISE_SCALE_DENOMINATOR**2) - 1) + 1)
 
 
 def _scale_of(steps: int) -> Fraction:
     """So many steps of the grid, rounded up to a double."""
-    spare = max(0, steps.bit_length() - SCALE_BITS)
+    spare = max(0, steps.bit_length() - NOISE_SCALE_BITS)
     significant = -(-steps >> spare)  # a shift rounds down, so this rounds up
-    return Fraction(significant << spare, GRID)
+    return Fraction(significant << spare, NOISE_SCALE_DENOMINATOR)
 
 
 def _root_down(square: Fraction) -> Fraction:
     """The largest k/GRID with (k/GRID)² ≤ square, in integers."""
-    return Fraction(math.isqrt(math.floor(square * GRID**2)), GRID)
+    return Fraction(math.isqrt(math.floor(square * NOISE_SCALE_DENOMINATOR**2)), NOISE_SCALE_DENOMINATOR)

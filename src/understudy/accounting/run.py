@@ -17,21 +17,21 @@ from __future__ import annotations
 import hashlib
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.chain import Entry, read_amount
+from understudy.accounting.chain import LedgerEntry, read_amount
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter
-from understudy.accounting.ledgerfile import LedgerFile, append, last
+from understudy.accounting.ledgerfile import LedgerFile, append_entry, read_last_entry
 from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered
 
-_CHARGES = "WHERE run = ? AND kind = 'charge'"
-_CHARGED = "WHERE run = ? AND kind = 'charge' AND step = ?"
-_FINISH = "WHERE run = ? AND kind = 'finish'"
+_CHARGES_OF_RUN_SQL = "WHERE run = ? AND kind = 'charge'"
+_CHARGE_OF_STEP_SQL = "WHERE run = ? AND kind = 'charge' AND step = ?"
+_FINISH_OF_RUN_SQL = "WHERE run = ? AND kind = 'finish'"
 
 
-class Run:
+class LedgerRun:
     """What one run reserved, and the steps it has taken. Made by `Ledger.reserve` and `Ledger.resume`."""
 
-    def __init__(self, file: LedgerFile, reserved: Entry) -> None:
+    def __init__(self, file: LedgerFile, reserved: LedgerEntry) -> None:
         facts = reserved.facts
         self._file = file
         self._reserved = reserved
@@ -48,22 +48,22 @@ class Run:
     @property
     def filter(self) -> Filter:
         """The run's filter as the ledger has it now: a copy, for looking at."""
-        with self._file.reading() as connection:
-            return self._filter(last(connection, _CHARGES, (self.id,)))
+        with self._file.read_transaction() as connection:
+            return self._filter(read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,)))
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the run was finished; a finished run still replays what it stored."""
-        with self._file.reading() as connection:
-            return last(connection, _FINISH, (self.id,)) is not None
+        with self._file.read_transaction() as connection:
+            return read_last_entry(connection, _FINISH_OF_RUN_SQL, (self.id,)) is not None
 
     def answer(self, step: int, digest: str) -> bytes | None:
         """The stored answer of this step, if there is one and it was given to the same request."""
-        with self._file.reading() as connection:
+        with self._file.read_transaction() as connection:
             row = connection.execute(
                 "SELECT request, payload FROM answer WHERE run = ? AND step = ?", (self.id, step)
             ).fetchone()
-            kept = last(connection, "WHERE run = ? AND kind = 'answer' AND step = ?", (self.id, step))
+            kept = read_last_entry(connection, "WHERE run = ? AND kind = 'answer' AND step = ?", (self.id, step))
         if row is None:
             return None
         request, payload = row
@@ -80,23 +80,23 @@ class Run:
 
     def charge(self, step: int, cost: Cost, digest: str) -> None:
         """Pay for a step, durably, before anything is drawn; BudgetExceeded leaves everything as it was."""
-        with self._file.writing() as connection:
-            if last(connection, _FINISH, (self.id,)) is not None:
+        with self._file.write_transaction() as connection:
+            if read_last_entry(connection, _FINISH_OF_RUN_SQL, (self.id,)) is not None:
                 raise LedgerError(
                     f"Run {self.id} is finished and takes no more questions: start a new run. Nothing was spent."
                 )
             if connection.execute("SELECT 1 FROM answer WHERE run = ? AND step = ?", (self.id, step)).fetchone():
                 raise LedgerError(f"Step {step} of run {self.id} has its answer already: replay it. Nothing was spent.")
-            filter = self._filter(last(connection, _CHARGES, (self.id,)))
+            filter = self._filter(read_last_entry(connection, _CHARGES_OF_RUN_SQL, (self.id,)))
             try:
                 filter.admit(cost)
             except BudgetExceeded as error:
-                if last(connection, _CHARGED, (self.id, step)) is None:
+                if read_last_entry(connection, _CHARGE_OF_STEP_SQL, (self.id, step)) is None:
                     raise
                 raise BudgetExceeded(
                     f"Step {step} was paid for and its answer was lost in a crash; paying again: {error}"
                 ) from None
-            append(
+            append_entry(
                 connection,
                 kind="charge",
                 event=self.event,
@@ -116,8 +116,8 @@ class Run:
 
     def store(self, step: int, digest: str, payload: bytes) -> None:
         """Keep the answer of a step that was charged for this very request; after this it may be returned."""
-        with self._file.writing() as connection:
-            charge = last(connection, _CHARGED, (self.id, step))
+        with self._file.write_transaction() as connection:
+            charge = read_last_entry(connection, _CHARGE_OF_STEP_SQL, (self.id, step))
             if charge is None or charge.facts["request"] != digest:
                 raise LedgerError(
                     f"Step {step} of run {self.id} was not charged for this question: charge it first. Nothing was stored."
@@ -127,7 +127,7 @@ class Run:
                     f"Step {step} of run {self.id} has its answer already: replay it. Nothing was stored."
                 )
             connection.execute("INSERT INTO answer VALUES (?, ?, ?, ?)", (self.id, step, digest, bytes(payload)))
-            append(
+            append_entry(
                 connection,
                 kind="answer",
                 event=self.event,
@@ -140,10 +140,10 @@ class Run:
 
     def finish(self) -> None:
         """No more questions. What was not used stays spent."""
-        if self.finished:
+        if self.is_finished:
             return
-        with self._file.writing() as connection:
-            append(
+        with self._file.write_transaction() as connection:
+            append_entry(
                 connection,
                 kind="finish",
                 event=self.event,
@@ -153,7 +153,7 @@ class Run:
                 detail={},
             )
 
-    def _filter(self, charge: Entry | None) -> Filter:
+    def _filter(self, charge: LedgerEntry | None) -> Filter:
         """The filter after the last charge."""
         facts = self._reserved.facts
         filter = Filter(

@@ -33,7 +33,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Protocol
 
-from understudy.accounting.budget import Number, exact
+from understudy.accounting.budget import Number, to_exact_fraction
 from understudy.accounting.cost import Sensitivity
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
@@ -48,128 +48,132 @@ class Axis(Protocol):
     @property
     def out(self) -> int: ...
     @property
-    def hit(self) -> int: ...
+    def own_entry(self) -> int: ...
     @property
-    def miss(self) -> int: ...
+    def other_entry(self) -> int: ...
 
 
-def count(neighbours: Neighbours, *, max_rows: int = 1) -> Sensitivity:
+def count_sensitivity(neighbours: Neighbours, *, max_rows: int = 1) -> Sensitivity:
     """Rows that satisfy something: one unit moves it by its rows at most.
 
-    >>> count(Neighbours.ADD_REMOVE).l1
+    >>> count_sensitivity(Neighbours.ADD_REMOVE).l1
     Fraction(1, 1)
     """
-    return counts(1, neighbours, max_rows=max_rows)
+    return counts_sensitivity(1, neighbours, max_rows=max_rows)
 
 
-def counts(queries: int, neighbours: Neighbours, *, max_rows: int = 1) -> Sensitivity:  # noqa: ARG001 - the same for both
+def counts_sensitivity(queries: int, neighbours: Neighbours, *, max_rows: int = 1) -> Sensitivity:  # noqa: ARG001 - the same for both
     """Any number of counts that may all overlap: each moves by the rows of a unit at most, under either relation.
 
-    >>> counts(5, Neighbours.REPLACE).l1
+    >>> counts_sensitivity(5, Neighbours.REPLACE).l1
     Fraction(5, 1)
     """
     return Sensitivity(Fraction(queries * max_rows), Fraction(queries * max_rows**2), queries, Fraction(max_rows))
 
 
-def fraction(neighbours: Neighbours, *, n: int) -> Sensitivity:
+def fraction_sensitivity(neighbours: Neighbours, *, n: int) -> Sensitivity:
     """Share of rows that satisfy something, with n public.
 
-    >>> fraction(Neighbours.REPLACE, n=100).l1
+    >>> fraction_sensitivity(Neighbours.REPLACE, n=100).l1
     Fraction(1, 100)
     """
-    _public_n("A fraction", "the count and the total", neighbours)
-    return _scalar(Fraction(1, n))
+    _require_public_n("A fraction", "the count and the total", neighbours)
+    return _scalar_sensitivity(Fraction(1, n))
 
 
-def total(neighbours: Neighbours, *, low: Number | None, high: Number | None, max_rows: int = 1) -> Sensitivity:
+def sum_sensitivity(
+    neighbours: Neighbours, *, low: Number | None, high: Number | None, max_rows: int = 1
+) -> Sensitivity:
     """Sum of a column clipped to [low, high].
 
-    >>> total(Neighbours.ADD_REMOVE, low=-1, high=3).l1, total(Neighbours.REPLACE, low=-1, high=3).l1
+    >>> sum_sensitivity(Neighbours.ADD_REMOVE, low=-1, high=3).l1, sum_sensitivity(Neighbours.REPLACE, low=-1, high=3).l1
     (Fraction(3, 1), Fraction(4, 1))
     """
     if low is None or high is None:
         raise Refused(
             "One row can move a sum without bounds by any amount: give the column `min` and `max`, or learn them. Nothing was spent."
         )
-    a, b = _bounds(low, high)
+    a, b = _exact_bounds(low, high)
     furthest = max(abs(a), abs(b))
     if neighbours is Neighbours.REPLACE:
         furthest = b - a if max_rows == 1 else max(b - a, furthest)
-    return _scalar(max_rows * furthest)
+    return _scalar_sensitivity(max_rows * furthest)
 
 
-def mean(neighbours: Neighbours, *, low: Number, high: Number, n: int) -> Sensitivity:
+def mean_sensitivity(neighbours: Neighbours, *, low: Number, high: Number, n: int) -> Sensitivity:
     """Mean of a clipped column, with n public.
 
-    >>> mean(Neighbours.REPLACE, low=0, high=1, n=50).l1
+    >>> mean_sensitivity(Neighbours.REPLACE, low=0, high=1, n=50).l1
     Fraction(1, 50)
     """
-    _public_n("A mean", "the sum and the count", neighbours)
-    a, b = _bounds(low, high)
-    return _scalar((b - a) / n)
+    _require_public_n("A mean", "the sum and the count", neighbours)
+    a, b = _exact_bounds(low, high)
+    return _scalar_sensitivity((b - a) / n)
 
 
-def median(neighbours: Neighbours, *, low: Number, high: Number, n: int | None = None) -> Sensitivity:
+def median_sensitivity(neighbours: Neighbours, *, low: Number, high: Number, n: int | None = None) -> Sensitivity:
     """Median of a clipped column, the mean of the middle two for even n. So large that noise drowns it: use a private quantile instead.
 
-    >>> [median(Neighbours.REPLACE, low=0, high=1, n=n).l1 for n in (5, 6)]
+    >>> [median_sensitivity(Neighbours.REPLACE, low=0, high=1, n=n).l1 for n in (5, 6)]
     [Fraction(1, 1), Fraction(1, 2)]
     """
-    a, b = _bounds(low, high)
+    a, b = _exact_bounds(low, high)
     even = neighbours is Neighbours.REPLACE and n is not None and n % 2 == 0
-    return _scalar((b - a) / 2 if even else b - a)
+    return _scalar_sensitivity((b - a) / 2 if even else b - a)
 
 
-def variance(neighbours: Neighbours, *, low: Number, high: Number, n: int, divisor: int) -> Sensitivity:
+def variance_sensitivity(neighbours: Neighbours, *, low: Number, high: Number, n: int, divisor: int) -> Sensitivity:
     """Variance of a clipped column, with n public; `divisor` is n or n − 1.
 
-    >>> [variance(Neighbours.REPLACE, low=0, high=1, n=4, divisor=d).l1 for d in (4, 3)]
+    >>> [variance_sensitivity(Neighbours.REPLACE, low=0, high=1, n=4, divisor=d).l1 for d in (4, 3)]
     [Fraction(3, 16), Fraction(1, 4)]
     """
-    _public_n("A variance", "the count, the sum and the sum of squares", neighbours)
-    a, b = _bounds(low, high)
+    _require_public_n("A variance", "the count, the sum and the sum of squares", neighbours)
+    a, b = _exact_bounds(low, high)
     assert divisor in (n, n - 1), "a variance divides by n or by n - 1"
     assert n >= 2, "a variance needs two rows"
-    return _scalar((b - a) ** 2 * Fraction(n - 1, n) / divisor)
+    return _scalar_sensitivity((b - a) ** 2 * Fraction(n - 1, n) / divisor)
 
 
-def extreme(neighbours: Neighbours, *, low: Number, high: Number) -> Sensitivity:  # noqa: ARG001 - the same for both
+def extreme_sensitivity(neighbours: Neighbours, *, low: Number, high: Number) -> Sensitivity:  # noqa: ARG001 - the same for both
     """Largest or smallest value of a clipped column: the width of its declared domain.
 
-    >>> extreme(Neighbours.ADD_REMOVE, low=0, high=120).l1
+    >>> extreme_sensitivity(Neighbours.ADD_REMOVE, low=0, high=120).l1
     Fraction(120, 1)
     """
-    a, b = _bounds(low, high)
-    return _scalar(b - a)
+    a, b = _exact_bounds(low, high)
+    return _scalar_sensitivity(b - a)
 
 
-def histogram(neighbours: Neighbours, *, cells: int, max_rows: int = 1) -> Sensitivity:
+def histogram_sensitivity(neighbours: Neighbours, *, cells: int, max_rows: int = 1) -> Sensitivity:
     """Counts of disjoint cells that together hold every row.
 
-    >>> histogram(Neighbours.REPLACE, cells=10).l1
+    >>> histogram_sensitivity(Neighbours.REPLACE, cells=10).l1
     Fraction(2, 1)
     """
-    return marginal_sensitivity([_Plain(cells)], neighbours, max_rows=max_rows)
+    return marginal_sensitivity([_IdentityAxis(cells)], neighbours, max_rows=max_rows)
 
 
-def proportions(neighbours: Neighbours, *, cells: int, n: int) -> Sensitivity:
+def proportions_sensitivity(neighbours: Neighbours, *, cells: int, n: int) -> Sensitivity:
     """A histogram divided by a public n.
 
-    >>> proportions(Neighbours.REPLACE, cells=10, n=100).l1
+    >>> proportions_sensitivity(Neighbours.REPLACE, cells=10, n=100).l1
     Fraction(1, 50)
     """
-    _public_n("A histogram of proportions", "the counts", neighbours)
-    one = histogram(neighbours, cells=cells)
+    _require_public_n("A histogram of proportions", "the counts", neighbours)
+    one = histogram_sensitivity(neighbours, cells=cells)
     return Sensitivity(one.l1 / n, one.l2_squared / n**2, one.l0, one.linf / n)
 
 
-def workload(matrix: Sequence[Sequence[Number]], neighbours: Neighbours, *, max_rows: int = 1) -> Sensitivity:
+def workload_sensitivity(
+    matrix: Sequence[Sequence[Number]], neighbours: Neighbours, *, max_rows: int = 1
+) -> Sensitivity:
     """Linear queries of a histogram, one row of the matrix each: the norms of its columns, or of their differences.
 
-    >>> workload([[1, 1, 1], [1, 0, 0], [0, 1, 1]], Neighbours.ADD_REMOVE).l1
+    >>> workload_sensitivity([[1, 1, 1], [1, 0, 0], [0, 1, 1]], Neighbours.ADD_REMOVE).l1
     Fraction(2, 1)
     """
-    columns = sorted({tuple(exact(row[j]) for row in matrix) for j in range(len(matrix[0]))})
+    columns = sorted({tuple(to_exact_fraction(row[j]) for row in matrix) for j in range(len(matrix[0]))})
     moves = alone = [[(abs(value), 1) for value in column] for column in columns]
     if neighbours is Neighbours.REPLACE:
         pairs = [
@@ -178,7 +182,9 @@ def workload(matrix: Sequence[Sequence[Number]], neighbours: Neighbours, *, max_
             for j in range(i)
         ]
         moves = (pairs or [[(Fraction(0), 1)]]) if max_rows == 1 else pairs + alone
-    return _worst(moves, max_rows, min(len(matrix), _reach(moves, alone, neighbours, max_rows)))
+    return _worst_sensitivity(
+        moves, max_rows, min(len(matrix), _count_reached_cells(moves, alone, neighbours, max_rows))
+    )
 
 
 def marginal_sensitivity(maps: Sequence[Axis], neighbours: Neighbours, *, max_rows: int = 1) -> Sensitivity:
@@ -191,26 +197,35 @@ def marginal_sensitivity(maps: Sequence[Axis], neighbours: Neighbours, *, max_ro
     >>> [marginal_sensitivity([], relation).l1 for relation in Neighbours]
     [Fraction(1, 1), Fraction(0, 1)]
     """
-    alone = _tally([{(m.hit, 0): 1, (m.miss, 0): m.out - 1} for m in maps], lone=True)
+    alone = _tally_changes([{(m.own_entry, 0): 1, (m.other_entry, 0): m.out - 1} for m in maps], lone=True)
     moves = [alone]
     if neighbours is Neighbours.REPLACE:
-        same = [{(m.hit, m.hit): 1, (m.miss, m.miss): m.out - 1} for m in maps]
-        other = [{(m.hit, m.miss): 1, (m.miss, m.hit): 1, (m.miss, m.miss): m.out - 2} for m in maps]
+        same = [{(m.own_entry, m.own_entry): 1, (m.other_entry, m.other_entry): m.out - 1} for m in maps]
+        other = [
+            {
+                (m.own_entry, m.other_entry): 1,
+                (m.other_entry, m.own_entry): 1,
+                (m.other_entry, m.other_entry): m.out - 2,
+            }
+            for m in maps
+        ]
         choices = [(s, o) if m.out > 1 else (s,) for m, s, o in zip(maps, same, other, strict=True)]
-        moves = [_tally(list(choice)) for choice in product(*choices)] + ([alone] if max_rows > 1 else [])
-    return _worst(moves, max_rows, min(math.prod(m.out for m in maps), _reach(moves, [alone], neighbours, max_rows)))
+        moves = [_tally_changes(list(choice)) for choice in product(*choices)] + ([alone] if max_rows > 1 else [])
+    return _worst_sensitivity(
+        moves, max_rows, min(math.prod(m.out for m in maps), _count_reached_cells(moves, [alone], neighbours, max_rows))
+    )
 
 
-class _Plain:
+class _IdentityAxis:
     """An axis as it is."""
 
-    hit, miss = 1, 0
+    own_entry, other_entry = 1, 0
 
     def __init__(self, out: int) -> None:
         self.out = out
 
 
-def _tally(tables: Sequence[dict[tuple[int, int], int]], *, lone: bool = False) -> list[tuple[Fraction, int]]:
+def _tally_changes(tables: Sequence[dict[tuple[int, int], int]], *, lone: bool = False) -> list[tuple[Fraction, int]]:
     """How often each absolute change occurs, from how often each pair of entries occurs on each axis."""
     pairs = Counter({(1, 0 if lone else 1): 1})
     for table in tables:
@@ -226,10 +241,12 @@ def _tally(tables: Sequence[dict[tuple[int, int], int]], *, lone: bool = False) 
     return [(Fraction(change), times) for change, times in changes.items()]
 
 
-_Move = Sequence[tuple[Fraction, int]]  # absolute changes, and in how many cells each occurs
+_CellChanges = Sequence[tuple[Fraction, int]]  # absolute changes, and in how many cells each occurs
 
 
-def _reach(moves: Sequence[_Move], alone: Sequence[_Move], neighbours: Neighbours, max_rows: int) -> int:
+def _count_reached_cells(
+    moves: Sequence[_CellChanges], alone: Sequence[_CellChanges], neighbours: Neighbours, max_rows: int
+) -> int:
     """In how many cells one unit can be seen: rows of a unit may all lie elsewhere."""
     if max_rows == 1:
         return max(sum(times for value, times in move if value) for move in moves)
@@ -237,7 +254,7 @@ def _reach(moves: Sequence[_Move], alone: Sequence[_Move], neighbours: Neighbour
     return tables * max_rows * max(sum(times for value, times in move if value) for move in alone)
 
 
-def _worst(moves: Sequence[_Move], max_rows: int, reach: int) -> Sensitivity:
+def _worst_sensitivity(moves: Sequence[_CellChanges], max_rows: int, reach: int) -> Sensitivity:
     """The largest of each norm over all moves of one row, `max_rows` times.
 
     Norms are convex, so a unit moves an answer furthest when all its rows move together.
@@ -250,13 +267,13 @@ def _worst(moves: Sequence[_Move], max_rows: int, reach: int) -> Sensitivity:
     )
 
 
-def _scalar(change: Fraction) -> Sensitivity:
+def _scalar_sensitivity(change: Fraction) -> Sensitivity:
     return Sensitivity(change, change**2, 1, change)
 
 
-def _bounds(low: Number, high: Number) -> tuple[Fraction, Fraction]:
+def _exact_bounds(low: Number, high: Number) -> tuple[Fraction, Fraction]:
     try:
-        a, b = exact(low), exact(high)
+        a, b = to_exact_fraction(low), to_exact_fraction(high)
     except ValueError:
         raise Refused(
             "Bounds must be finite numbers, or one row can move the answer by any amount: give `min` and `max`. Nothing was spent."
@@ -266,7 +283,7 @@ def _bounds(low: Number, high: Number) -> tuple[Fraction, Fraction]:
     return a, b
 
 
-def _public_n(what: str, instead: str, neighbours: Neighbours) -> None:
+def _require_public_n(what: str, instead: str, neighbours: Neighbours) -> None:
     if neighbours is Neighbours.ADD_REMOVE:
         raise Refused(
             f"{what} needs a public number of rows, and adding or removing a row changes it: release {instead} instead. Nothing was spent."

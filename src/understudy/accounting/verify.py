@@ -8,52 +8,54 @@ from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 
-from understudy.accounting.chain import GENESIS, Entry, read_amount
-from understudy.accounting.ledgerfile import FORMAT, TABLES, LedgerFile, entries
+from understudy.accounting.chain import GENESIS_DIGEST, LedgerEntry, read_amount
+from understudy.accounting.ledgerfile import LEDGER_FORMAT_VERSION, LEDGER_TABLE_DEFINITIONS, LedgerFile, read_entries
 from understudy.errors import LedgerTampered
 
 
-def audit(file: LedgerFile, *, anchor: str | None = None) -> None:
+def audit_ledger(file: LedgerFile, *, anchor: str | None = None) -> None:
     """Raise LedgerTampered, naming the entry, unless everything follows; with an anchor, unless that digest is still in the chain."""
-    with file.reading() as connection:
-        audit_tables(connection, file.path.name, anchor=anchor)
+    with file.read_transaction() as connection:
+        audit_ledger_tables(connection, file.path.name, anchor=anchor)
 
 
-def audit_tables(connection: sqlite3.Connection, name: str, *, anchor: str | None = None) -> None:
+def audit_ledger_tables(connection: sqlite3.Connection, name: str, *, anchor: str | None = None) -> None:
     """The same for an open database, which messages call `name`."""
 
-    def found(what: str) -> LedgerTampered:
+    def tampering_error(what: str) -> LedgerTampered:
         return LedgerTampered(
             f"{name}: {what}. Restore it from a backup and compare its last digest. Nothing was spent."
         )
 
     # The tables first: checking a file evaluates what they demand of every row, and a hostile one demands much.
-    shape, sound = _shape(connection), ""
-    if shape is not None and shape != sorted(TABLES.items()):
-        raise found("the tables are not those of a ledger")
+    shape, sound = _read_table_definitions(connection), ""
+    if shape is not None and shape != sorted(LEDGER_TABLE_DEFINITIONS.items()):
+        raise tampering_error("the tables are not those of a ledger")
     with suppress(sqlite3.DatabaseError):
         (sound,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if shape is None or sound != "ok":
-        raise found("the file is damaged")
-    account = _account(connection)
+        raise tampering_error("the file is damaged")
+    account = _read_account(connection)
     if account is None:
-        raise found("the account does not hold exactly one line")
+        raise tampering_error("the account does not hold exactly one line")
     try:
-        chain = list(entries(connection))
-        seen = _chain(chain, account, found)
-        _answers(connection, chain, found)
+        chain = list(read_entries(connection))
+        seen = _check_chain(chain, account, tampering_error)
+        _check_answers(connection, chain, tampering_error)
     except (TypeError, KeyError, AssertionError, ValueError, ArithmeticError, RecursionError) as error:
         if isinstance(error, LedgerTampered):
             raise
-        raise found("an entry holds something no entry can hold") from None
+        raise tampering_error("an entry holds something no entry can hold") from None
     if anchor is not None and anchor not in seen:
-        raise found(f"no entry has the digest {anchor[:12]}…, so the file was put back to an older state or replaced")
+        raise tampering_error(
+            f"no entry has the digest {anchor[:12]}…, so the file was put back to an older state or replaced"
+        )
 
 
-def _shape(connection: sqlite3.Connection) -> list[tuple[str, str]] | None:
+def _read_table_definitions(connection: sqlite3.Connection) -> list[tuple[str, str]] | None:
     """What the file is made of: tables, and triggers that may bear a table's name. None where it is damaged."""
-    most = len(TABLES) + 1
-    longest = max(map(len, TABLES.values())) + 1
+    most = len(LEDGER_TABLE_DEFINITIONS) + 1
+    longest = max(map(len, LEDGER_TABLE_DEFINITIONS.values())) + 1
     asked = "SELECT substr(name, 1, ?), substr(sql, 1, ?) FROM sqlite_master WHERE sql IS NOT NULL LIMIT ?"
     try:
         return sorted(connection.execute(asked, (longest, longest, most)))
@@ -61,15 +63,17 @@ def _shape(connection: sqlite3.Connection) -> list[tuple[str, str]] | None:
         return None
 
 
-def _account(connection: sqlite3.Connection) -> dict[str, object] | None:
+def _read_account(connection: sqlite3.Connection) -> dict[str, object] | None:
     cursor = connection.execute("SELECT * FROM account")
     rows = cursor.fetchall()
     return dict(zip((column[0] for column in cursor.description), rows[0], strict=True)) if len(rows) == 1 else None
 
 
-def _chain(chain: list[Entry], account: dict[str, object], found: Callable[[str], LedgerTampered]) -> set[str]:
+def _check_chain(
+    chain: list[LedgerEntry], account: dict[str, object], found: Callable[[str], LedgerTampered]
+) -> set[str]:
     """The chain and its totals; returns every digest in it."""
-    previous, spent_epsilon, spent_delta, seen = GENESIS, 0, 0, set()
+    previous, spent_epsilon, spent_delta, seen = GENESIS_DIGEST, 0, 0, set()
     runs: dict[str, list[Fraction]] = {}
     for expected, entry in enumerate(chain, 1):
         if entry.number != expected:
@@ -95,12 +99,14 @@ def _chain(chain: list[Entry], account: dict[str, object], found: Callable[[str]
         raise found(f"the total does not equal the sum of entries 1 to {len(chain)}")
     opened = chain[0].facts
     header = {name: account[name] for name in ("dataset", "neighbours", "unit", "cap_epsilon", "cap_delta")}
-    if chain[0].kind != "open" or opened != {**header, "format": FORMAT}:
+    if chain[0].kind != "open" or opened != {**header, "format": LEDGER_FORMAT_VERSION}:
         raise found("entry 1 opened another account than this one")
     return seen
 
 
-def _answers(connection: sqlite3.Connection, chain: list[Entry], found: Callable[[str], LedgerTampered]) -> None:
+def _check_answers(
+    connection: sqlite3.Connection, chain: list[LedgerEntry], found: Callable[[str], LedgerTampered]
+) -> None:
     """Every stored answer is the one its entry describes, and was charged before."""
     charged: set[tuple[str, int | None, object]] = set()
     described: dict[tuple[str, int | None], tuple[int, object, object]] = {}

@@ -12,37 +12,37 @@ from math import comb
 
 import numpy as np
 
-from understudy.accounting.expected_error import within as half_width
+from understudy.accounting.expected_error import noise_half_width as half_width
 from understudy.accounting.law import Law
-from understudy.attacks.finding import Bar, Bars, Finding
-from understudy.attacks.puzzle import Puzzle, Range, Statement, census_block
-from understudy.attacks.solver import LIMIT, Solutions, Table, solve
-from understudy.noise import draw
+from understudy.attacks.finding import AttackFinding, Bar, Bars
+from understudy.attacks.puzzle import PublishedStatistic, Puzzle, Range, census_block
+from understudy.attacks.solver import MAX_SOLUTION_TABLES, PeopleTable, Solutions, solve_puzzle
+from understudy.noise import draw_noise
 
-OLDEST = 125
+MAX_AGE_YEARS = 125
 """Nobody is older."""
 
-SLACKS = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
+DEMO_SLACK_YEARS = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
 """Years by which each mean and median may be off, in the demonstration."""
 
 
-def census(*, epsilon: Fraction = Fraction(1), limit: int = 2_000) -> Finding:
+def run_census_attack(*, epsilon: Fraction = Fraction(1), limit: int = 2_000) -> AttackFinding:
     """One solution from exact statistics, two without 4A, thousands once the numbers are noisy.
 
-    >>> census(limit=50).facts["exact"]
+    >>> run_census_attack(limit=50).facts["exact"]
     1
     """
     block = census_block()
-    exact, fewer = solve(block), solve(block.without("4A"))
-    blurred = [solve(blur(block, slack), limit=limit) for slack in SLACKS]
-    private = solve(noisy(block, exact.tables[0], epsilon), limit=limit)
+    exact, fewer = solve_puzzle(block), solve_puzzle(block.without_statistics("4A"))
+    blurred = [solve_puzzle(widen_statistics(block, slack), limit=limit) for slack in DEMO_SLACK_YEARS]
+    private = solve_puzzle(add_noise(block, exact.tables[0], epsilon), limit=limit)
     rows = [Bar("all 14 statistics, exact", len(exact.tables), "1: everybody is known")]
     rows.append(Bar("without statistic 4A", len(fewer.tables)))
-    for slack, found in zip(SLACKS, blurred, strict=True):
+    for slack, found in zip(DEMO_SLACK_YEARS, blurred, strict=True):
         rows.append(Bar(f"means and medians ± {float(slack):g}", len(found.tables), found.count, safe=True))
     rows.append(Bar(f"ε = {float(epsilon):g} for all of them", len(private.tables), private.count, safe=True))
     people = [block.described(*person) for person in exact.tables[0]]
-    return Finding(
+    return AttackFinding(
         name="census",
         title="Seven people, fourteen statistics, one solution",
         text=(
@@ -59,25 +59,26 @@ def census(*, epsilon: Fraction = Fraction(1), limit: int = 2_000) -> Finding:
             "people": people,
             "exact": len(exact.tables),
             "without_4A": len(fewer.tables),
-            "slack": {f"{float(s):g}": found.count for s, found in zip(SLACKS, blurred, strict=True)},
+            "slack": {f"{float(s):g}": found.count for s, found in zip(DEMO_SLACK_YEARS, blurred, strict=True)},
             "epsilon": float(epsilon),
             "private": private.count,
         },
     )
 
 
-def blur(puzzle: Puzzle, slack: Fraction) -> Puzzle:
+def widen_statistics(puzzle: Puzzle, slack: Fraction) -> Puzzle:
     """The same statistics, each mean and median known only up to `slack`. Counts stay exact."""
 
-    def wide(known: Range | None) -> Range | None:
+    def widen_range(known: Range | None) -> Range | None:
         return None if known is None else (known[0] - slack, known[1] + slack)
 
     return replace(
-        puzzle, statements=tuple(replace(s, mean=wide(s.mean), median=wide(s.median)) for s in puzzle.statements)
+        puzzle,
+        statements=tuple(replace(s, mean=widen_range(s.mean), median=widen_range(s.median)) for s in puzzle.statements),
     )
 
 
-def noisy(puzzle: Puzzle, truth: Table, epsilon: Fraction) -> Puzzle:
+def add_noise(puzzle: Puzzle, truth: PeopleTable, epsilon: Fraction) -> Puzzle:
     """What an attacker knows when counts and sums carry noise of the curator's own sampler.
 
     ε is shared by all published counts and sums. One person moves a count by 1 and a sum by at most the largest value. The attacker
@@ -90,27 +91,27 @@ def noisy(puzzle: Puzzle, truth: Table, epsilon: Fraction) -> Puzzle:
     statements = []
     for s in asked:
         members = [puzzle.values[v] for k, v in truth if s.cells[k, v]]
-        count = _published(len(members), Fraction(1) / share)
-        total = _published(sum(members), Fraction(largest) / share)
+        count = _draw_noisy_range(len(members), Fraction(1) / share)
+        total = _draw_noisy_range(sum(members), Fraction(largest) / share)
         low, high = max(0, int(count[0])), min(int(count[1]), 2 * len(truth))
-        statements.append(Statement(name=s.name, cells=s.cells, count=(low, max(low, high)), total=total))
+        statements.append(PublishedStatistic(name=s.name, cells=s.cells, count=(low, max(low, high)), total=total))
     return replace(puzzle, statements=tuple(statements))
 
 
-def _published(exact: int, scale: Fraction) -> Range:
+def _draw_noisy_range(exact: int, scale: Fraction) -> Range:
     """A noisy number, and the range of true ones that an attacker then believes in."""
-    value = exact + int(draw(Law.DISCRETE_LAPLACE, scale, (1,))[0])
+    value = exact + int(draw_noise(Law.DISCRETE_LAPLACE, scale, (1,))[0])
     width = half_width(Law.DISCRETE_LAPLACE, scale, 1 - 1e-9)
     return Fraction(value - width), Fraction(value + width)
 
 
-def ages(*, median: int = 30, mean: int = 44) -> Finding:
+def run_ages_attack(*, median: int = 30, mean: int = 44) -> AttackFinding:
     """How few triples of ages a median and a mean leave: 30 of 317,750.
 
-    >>> ages().facts["both"]
+    >>> run_ages_attack().facts["both"]
     30
     """
-    every = np.arange(1, OLDEST + 1)
+    every = np.arange(1, MAX_AGE_YEARS + 1)
     a, b, c = (g.ravel() for g in np.meshgrid(every, every, every, indexing="ij"))
     sorted_ = (a <= b) & (b <= c)
     a, b, c = a[sorted_], b[sorted_], c[sorted_]
@@ -119,28 +120,28 @@ def ages(*, median: int = 30, mean: int = 44) -> Finding:
     both, apart = int((middle & total).sum()), int((middle & total & differ).sum())
     first, last = a[middle & total], c[middle & total]
     rows = (
-        Bar("any three different ages", comb(OLDEST, 3)),
+        Bar("any three different ages", comb(MAX_AGE_YEARS, 3)),
         Bar(f"a median of {median}", int((middle & differ).sum())),
         Bar(f"a mean of {mean}", int((total & differ).sum())),
         Bar("both", both, f"{both}, {apart} if no two are alike"),
     )
-    return Finding(
+    return AttackFinding(
         name="ages",
         title=f"Three men, a median of {median} and a mean of {mean}",
         text=(
-            f"Three different ages from 1 to {OLDEST} can be chosen in {comb(OLDEST, 3):,} ways.",
+            f"Three different ages from 1 to {MAX_AGE_YEARS} can be chosen in {comb(MAX_AGE_YEARS, 3):,} ways.",
             f"A published median of {median} and mean of {mean} leave {both} triples, from ({first.min()}, {median}, {last.max()}) to"
             f" ({first.max()}, {median}, {last.min()}); {apart} if no two are alike.",
         ),
         figure=Bars(title="Triples of ages that are left", axis="triples (log scale)", bars=rows, log=True),
-        facts={"all": comb(OLDEST, 3), "both": both, "both_different": apart},
+        facts={"all": comb(MAX_AGE_YEARS, 3), "both": both, "both_different": apart},
     )
 
 
-def reconstruct(puzzle: Puzzle, *, limit: int = LIMIT) -> tuple[Finding, Solutions]:
+def reconstruct_tables(puzzle: Puzzle, *, limit: int = MAX_SOLUTION_TABLES) -> tuple[AttackFinding, Solutions]:
     """How many tables fit published statistics, and who is in all of them."""
-    found = solve(puzzle, limit=limit)
-    certain = [puzzle.described(*person) for person in found.certain()] if found.complete else []
+    found = solve_puzzle(puzzle, limit=limit)
+    certain = [puzzle.described(*person) for person in found.people_in_all_tables()] if found.complete else []
     people = len(found.tables[0]) if found.tables else 0
     if not found.complete:
         verdict = f"{found.count} tables fit; the search was stopped there, so nothing is said about single people."
@@ -152,13 +153,13 @@ def reconstruct(puzzle: Puzzle, *, limit: int = LIMIT) -> tuple[Finding, Solutio
         verdict = f"{found.count} tables fit; {len(certain)} of {people} people are in all of them."
     bars = [Bar("all statistics", len(found.tables), found.count)]
     for statement in puzzle.statements if found.complete else ():
-        fewer = puzzle.without(statement.name)
+        fewer = puzzle.without_statistics(statement.name)
         if not fewer.bounded:
             continue
-        left = solve(fewer, limit=min(limit, 1_000), effort=20_000)
+        left = solve_puzzle(fewer, limit=min(limit, 1_000), effort=20_000)
         bars.append(Bar(f"without {statement.name}", len(left.tables), left.count, safe=len(left.tables) > 1))
     return (
-        Finding(
+        AttackFinding(
             name="reconstruct",
             title="What these statistics give away",
             text=(verdict, *([f"Known for sure: {', '.join(certain)}."] if certain else [])),

@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from understudy.accounting.law import Law
-from understudy.attacks.finding import Bar, Bars, Curve, Curves, Finding
-from understudy.noise import draw
+from understudy.attacks.finding import AttackFinding, Bar, Bars, Curve, Curves
+from understudy.noise import draw_noise
 
-LEVELS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+ANSWER_ERROR_LEVELS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Errors of answers, as multiples of √n."""
 
 
-def exhaustive(*, people: int = 12, errors: tuple[int, ...] = (0, 1, 2, 3), seed: int = 0) -> Finding:
+def run_exhaustive_attack(*, people: int = 12, errors: tuple[int, ...] = (0, 1, 2, 3), seed: int = 0) -> AttackFinding:
     """The furthest candidate that agrees with all answers, beside the bound 4E.
 
-    >>> exhaustive(people=8, errors=(0, 1)).facts["furthest"]["0"]
+    >>> run_exhaustive_attack(people=8, errors=(0, 1)).facts["furthest"]["0"]
     0
     """
     rng = np.random.default_rng(seed)
@@ -54,13 +54,13 @@ def exhaustive(*, people: int = 12, errors: tuple[int, ...] = (0, 1, 2, 3), seed
         halfway = truth + np.trunc((every @ decoy - truth) / 2)
         for found, answers in ((chance, random), (misled, halfway)):
             assert np.abs(answers - truth).max() <= error, "an answer is off by at most E"
-            found[error] = int(wrong[_agreeing(counts, answers, error)].max())
+            found[error] = int(wrong[_find_agreeing_candidates(counts, answers, error)].max())
     curves = (
         Curve("misleading errors", tuple((float(e), float(misled[e])) for e in errors)),
         Curve("random errors", tuple((float(e), float(chance[e])) for e in errors)),
         Curve("proven: never above 4E", tuple((float(e), min(4.0 * e, people)) for e in errors), dashed=True),
     )
-    return Finding(
+    return AttackFinding(
         name="exhaustive",
         title=f"All {2**people:,} questions about {people} people",
         text=tuple(
@@ -84,7 +84,7 @@ def exhaustive(*, people: int = 12, errors: tuple[int, ...] = (0, 1, 2, 3), seed
     )
 
 
-def _agreeing(
+def _find_agreeing_candidates(
     counts: NDArray[np.float32], answers: NDArray[np.float32], error: int, at_once: int = 256
 ) -> NDArray[np.int64]:
     """The candidates whose answers are all within the error; few outlive the first questions."""
@@ -95,12 +95,16 @@ def _agreeing(
     return left
 
 
-def decoding(
-    *, people: int = 128, levels: tuple[float, ...] = LEVELS, epsilon: Fraction = Fraction(1), seed: int = 0
-) -> Finding:
+def run_decoding_attack(
+    *,
+    people: int = 128,
+    levels: tuple[float, ...] = ANSWER_ERROR_LEVELS,
+    epsilon: Fraction = Fraction(1),
+    seed: int = 0,
+) -> AttackFinding:
     """Share of wrong bits after linear decoding of 4n noisy answers, by size of the error.
 
-    >>> decoding(people=32, levels=(0.0,)).facts["wrong"]["0"]
+    >>> run_decoding_attack(people=32, levels=(0.0,)).facts["wrong"]["0"]
     0.0
     """
     rng = np.random.default_rng(seed)
@@ -110,17 +114,19 @@ def decoding(
     wrong = {}
     for level in levels:
         answers = truth + rng.uniform(-level, level, len(truth)) * sqrt(people)
-        wrong[level] = float((decode(questions, answers) != secret).mean())
+        wrong[level] = float((decode_bits(questions, answers) != secret).mean())
     # One person moves each of 4n counts by at most 1, so they share ε.
     scale = Fraction(4 * people) / epsilon
-    private = float((decode(questions, truth + draw(Law.DISCRETE_LAPLACE, scale, truth.shape)) != secret).mean())
+    private = float(
+        (decode_bits(questions, truth + draw_noise(Law.DISCRETE_LAPLACE, scale, truth.shape)) != secret).mean()
+    )
     rows = [Bar(f"errors up to {level:g}·√n", 1 - wrong[level], f"{1 - wrong[level]:.0%} right") for level in levels]
     rows.append(
         Bar(
             f"the curator's noise, ε = {float(epsilon):g}", 1 - private, f"{1 - private:.0%}, a coin has 50%", safe=True
         )
     )
-    return Finding(
+    return AttackFinding(
         name="decode",
         title=f"{4 * people} counts about {people} people, decoded by a linear program",
         text=(
@@ -138,10 +144,10 @@ def decoding(
     )
 
 
-def decode(questions: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.int64]:
+def decode_bits(questions: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.int64]:
     """The bits x that minimise Σ|questions·x - answers|, as a linear program over 0 ≤ x ≤ 1, rounded.
 
-    >>> decode(np.eye(3), np.array([0.9, 0.2, 1.1])).tolist()
+    >>> decode_bits(np.eye(3), np.array([0.9, 0.2, 1.1])).tolist()
     [1, 0, 1]
     """
     m, n = questions.shape

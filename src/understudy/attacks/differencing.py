@@ -15,43 +15,45 @@ from math import exp
 import numpy as np
 
 from understudy.accounting.law import Law
-from understudy.attacks.finding import Bar, Bars, Finding
-from understudy.noise import draw
+from understudy.attacks.finding import AttackFinding, Bar, Bars
+from understudy.noise import draw_noise
 
-MARCH, APRIL = (3005, 202), (3004, 201)
+MARCH_COUNTS, APRIL_COUNTS = (3005, 202), (3004, 201)
 """Freshmen, and how many of them come from families that earn over $1M."""
 
-FREDDIES = 3
+FREDDIE_COUNT = 3
 """People of one name, where the difference of two counts is about all of them."""
 
-EPSILONS = (Fraction(10), Fraction(1), Fraction(1, 10))
+DEMO_EPSILONS = (Fraction(10), Fraction(1), Fraction(1, 10))
 
 
-def differencing(*, trials: int = 20_000, epsilons: tuple[Fraction, ...] = EPSILONS) -> Finding:
+def run_differencing_attack(*, trials: int = 20_000, epsilons: tuple[Fraction, ...] = DEMO_EPSILONS) -> AttackFinding:
     """How often the difference of two counts tells somebody's secret, exact and with noise.
 
-    >>> differencing(trials=100).facts["exact"]
+    >>> run_differencing_attack(trials=100).facts["exact"]
     1.0
     """
-    left = MARCH[0] - APRIL[0]
-    rich = MARCH[1] - APRIL[1]
+    left = MARCH_COUNTS[0] - APRIL_COUNTS[0]
+    rich = MARCH_COUNTS[1] - APRIL_COUNTS[1]
     exact = 1.0 if rich in (0, left) else 0.5
-    found = {epsilon: guessed(epsilon, trials) for epsilon in epsilons}
+    found = {epsilon: simulate_guess_rate(epsilon, trials) for epsilon in epsilons}
     bars = [Bar("exact counts", exact, "100%: certain")]
     for epsilon, share in found.items():
-        bars.append(Bar(f"ε = {float(epsilon):g}", share, f"{share:.0%}, at most {bound(epsilon):.0%}", safe=True))
-    return Finding(
+        bars.append(
+            Bar(f"ε = {float(epsilon):g}", share, f"{share:.0%}, at most {max_guess_rate(epsilon):.0%}", safe=True)
+        )
+    return AttackFinding(
         name="differencing",
         title="Two counts, one of them without John",
         text=(
-            f"March: {MARCH[1]} of {MARCH[0]:,} freshmen come from families that earn over $1M. April: {APRIL[1]} of {APRIL[0]:,}.",
+            f"March: {MARCH_COUNTS[1]} of {MARCH_COUNTS[0]:,} freshmen come from families that earn over $1M. April: {APRIL_COUNTS[1]} of {APRIL_COUNTS[0]:,}.",
             f"{left} student left and {rich} family fewer earns that much: John's does.",
             "Asked as two questions: how many have HIV, and how many who are not called Freddie? One Freddie's secret is the difference.",
-            f"Of {FREDDIES} Freddies, a difference of 0 or {FREDDIES} tells on all; any other, on whom to bet:"
-            f" {', '.join(f'{best_guess(FREDDIES, x):.0%} right at {x}' for x in range(1, FREDDIES))}.",
+            f"Of {FREDDIE_COUNT} Freddies, a difference of 0 or {FREDDIE_COUNT} tells on all; any other, on whom to bet:"
+            f" {', '.join(f'{best_guess_rate(FREDDIE_COUNT, x):.0%} right at {x}' for x in range(1, FREDDIE_COUNT))}.",
             *(
                 f"With both counts noisy, ε = {float(e):g} together, the difference is right {share:.1%} of the time in {trials:,} tries;"
-                f" no attacker can exceed {bound(e):.3%} on average."
+                f" no attacker can exceed {max_guess_rate(e):.3%} on average."
                 for e, share in found.items()
             ),
         ),
@@ -60,36 +62,36 @@ def differencing(*, trials: int = 20_000, epsilons: tuple[Fraction, ...] = EPSIL
         ),
         facts={
             "exact": exact,
-            "freddies": {str(x): best_guess(FREDDIES, x) for x in range(FREDDIES + 1)},
+            "freddies": {str(x): best_guess_rate(FREDDIE_COUNT, x) for x in range(FREDDIE_COUNT + 1)},
             "trials": trials,
             "noisy": {f"{float(e):g}": share for e, share in found.items()},
-            "bound": {f"{float(e):g}": bound(e) for e in epsilons},
+            "bound": {f"{float(e):g}": max_guess_rate(e) for e in epsilons},
         },
     )
 
 
-def best_guess(people: int, difference: int) -> float:
+def best_guess_rate(people: int, difference: int) -> float:
     """How often the best guess about each of so many people is right, of whom exact counts say how many have the secret.
 
-    >>> [best_guess(4, x) for x in range(5)]
+    >>> [best_guess_rate(4, x) for x in range(5)]
     [1.0, 0.75, 0.5, 0.75, 1.0]
     """
     return max(difference, people - difference) / people
 
 
-def bound(epsilon: Fraction) -> float:
+def max_guess_rate(epsilon: Fraction) -> float:
     """The largest share of right guesses about one bit with prior ½.
 
-    >>> round(bound(Fraction(1)), 3)
+    >>> round(max_guess_rate(Fraction(1)), 3)
     0.731
     """
     return 1 / (1 + exp(-float(epsilon)))
 
 
-def guessed(epsilon: Fraction, trials: int) -> float:
+def simulate_guess_rate(epsilon: Fraction, trials: int) -> float:
     """How often the sign of X - Y - ½ gives a secret bit away, X with and Y without its owner, each with half of ε."""
     scale = 2 / epsilon
-    x, y = draw(Law.DISCRETE_LAPLACE, scale, (2, trials))
+    x, y = draw_noise(Law.DISCRETE_LAPLACE, scale, (2, trials))
     secret = np.arange(trials) % 2
     difference = secret + x - y
     return float(((difference >= 1) == (secret == 1)).mean())

@@ -54,7 +54,7 @@ class Curves:
     top: float | None = None
 
     @property
-    def xs(self) -> tuple[float, float]:
+    def x_range(self) -> tuple[float, float]:
         """Ends of the x-axis."""
         every = [x for curve in self.curves for x, _ in curve.points]
         return min(every), max(every)
@@ -65,19 +65,19 @@ class Curves:
         return self.top if self.top is not None else max(y for curve in self.curves for _, y in curve.points) or 1.0
 
 
-Figure = Bars | Curves
+AttackFigure = Bars | Curves
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class AttackFinding:
     """The outcome of an attack. `text` is for a person, `facts` for a program.
 
-    >>> Finding(name="none", title="Nothing", text=("Nothing happened.",), figure=Bars(title="", axis="", bars=()), facts={}).name
+    >>> AttackFinding(name="none", title="Nothing", text=("Nothing happened.",), figure=Bars(title="", axis="", bars=()), facts={}).name
     'none'
     """
 
     name: str
     title: str
     text: tuple[str, ...]
-    figure: Figure
+    figure: AttackFigure
     facts: Mapping[str, object]

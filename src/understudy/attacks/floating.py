@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
-from understudy.attacks.finding import Bar, Bars, Finding
-from understudy.noise import draw
+from understudy.attacks.finding import AttackFinding, Bar, Bars
+from understudy.noise import draw_noise
 
-GRID = 2.0**53
-NEAR = np.arange(-4, 5)
+UNIFORM_GRID_POINTS = 2.0**53
+NEIGHBOUR_OFFSETS = np.arange(-4, 5)
 """How many neighbouring u are tried: rounding moves an output by less than that."""
 
 Floats = NDArray[np.float64]
@@ -28,37 +28,37 @@ Floats = NDArray[np.float64]
 
 def textbook_laplace(count: float, scale: float, size: int, rng: np.random.Generator) -> Floats:
     """THE VICTIM. Laplace noise as a textbook writes it, in doubles; not private, never use it."""
-    u = rng.integers(1, 2**53, size) / GRID
+    u = rng.integers(1, 2**53, size) / UNIFORM_GRID_POINTS
     return np.asarray(count + scale * np.where(rng.integers(0, 2, size) == 1, 1.0, -1.0) * np.log(u), np.float64)
 
 
-def possible(outputs: Floats, count: float, scale: float) -> NDArray[np.bool_]:
+def is_possible_output(outputs: Floats, count: float, scale: float) -> NDArray[np.bool_]:
     """Which outputs the victim can produce at all with this count: some u on its grid gives exactly this double.
 
     >>> rng = np.random.default_rng(1)
-    >>> bool(possible(textbook_laplace(1.0, 1.0, 100, rng), 1.0, 1.0).all())
+    >>> bool(is_possible_output(textbook_laplace(1.0, 1.0, 100, rng), 1.0, 1.0).all())
     True
     """
     noise = outputs - count
     sign = np.where(noise > 0, -1.0, 1.0)
-    k = np.rint(np.exp(-np.abs(noise) / scale) * GRID)[:, None] + NEAR
-    u = np.clip(k, 1, GRID - 1) / GRID
+    k = np.rint(np.exp(-np.abs(noise) / scale) * UNIFORM_GRID_POINTS)[:, None] + NEIGHBOUR_OFFSETS
+    u = np.clip(k, 1, UNIFORM_GRID_POINTS - 1) / UNIFORM_GRID_POINTS
     return np.asarray((count + scale * sign[:, None] * np.log(u) == outputs[:, None]).any(axis=1))
 
 
-def reachable(outputs: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+def is_reachable_output(outputs: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
     """Which outputs the curator's noise can produce with this count: those whose distance to it is an integer, so all of them.
 
-    >>> reachable(np.array([-7, 0, 3]), 1).tolist()
+    >>> is_reachable_output(np.array([-7, 0, 3]), 1).tolist()
     [True, True, True]
     """
     return np.array([Fraction(int(output) - count).denominator == 1 for output in outputs])
 
 
-def floating_point(*, trials: int = 20_000, epsilon: Fraction = Fraction(1), seed: int = 0) -> Finding:
+def run_floating_point_attack(*, trials: int = 20_000, epsilon: Fraction = Fraction(1), seed: int = 0) -> AttackFinding:
     """How many single answers prove the count, for the textbook's noise and for the curator's.
 
-    >>> floating_point(trials=500).facts["curator"]
+    >>> run_floating_point_attack(trials=500).facts["curator"]
     0.0
     """
     rng = np.random.default_rng(seed)
@@ -66,14 +66,17 @@ def floating_point(*, trials: int = 20_000, epsilon: Fraction = Fraction(1), see
     proven, wrong = {}, 0
     for truth in (0.0, 1.0):
         outputs = textbook_laplace(truth, float(scale), trials, rng)
-        here, there = possible(outputs, truth, float(scale)), possible(outputs, 1.0 - truth, float(scale))
+        here, there = (
+            is_possible_output(outputs, truth, float(scale)),
+            is_possible_output(outputs, 1.0 - truth, float(scale)),
+        )
         proven[truth] = float((here & ~there).mean())
         wrong += int((~here).sum())
-    ours = [truth + draw(Law.DISCRETE_LAPLACE, scale, (10 * trials,)) for truth in (0, 1)]
-    curator = float(np.mean([~reachable(values, 1 - truth) for truth, values in enumerate(ours)]))
+    ours = [truth + draw_noise(Law.DISCRETE_LAPLACE, scale, (10 * trials,)) for truth in (0, 1)]
+    curator = float(np.mean([~is_reachable_output(values, 1 - truth) for truth, values in enumerate(ours)]))
     odds = float((ours[0] <= 0).sum() / (ours[1] <= 0).sum())
     share = (proven[0.0] + proven[1.0]) / 2
-    return Finding(
+    return AttackFinding(
         name="floating-point",
         title=f"One answer at ε = {float(epsilon):g} that proves the count",
         text=(

@@ -11,25 +11,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.attacks.finding import Bar, Bars, Finding
+from understudy.attacks.finding import AttackFinding, Bar, Bars
 
-RESIDENTS, ZIPS, DAYS = 54_000, 7, 80 * 365
+CITY_RESIDENTS, CITY_ZIP_CODES, BIRTH_DATE_COUNT = 54_000, 7, 80 * 365
 
 
-def linkage(*, residents: int = RESIDENTS, seed: int = 0) -> Finding:
+def run_linkage_attack(*, residents: int = CITY_RESIDENTS, seed: int = 0) -> AttackFinding:
     """How many people share what is known of somebody, and how many hospital records a voter roll names.
 
-    >>> linkage(residents=2_000).facts["wrong"]
+    >>> run_linkage_attack(residents=2_000).facts["wrong"]
     0
     """
     rng = np.random.default_rng(seed)
-    zips, born, sex = rng.integers(0, ZIPS, residents), rng.integers(0, DAYS, residents), rng.integers(0, 2, residents)
+    zips, born, sex = (
+        rng.integers(0, CITY_ZIP_CODES, residents),
+        rng.integers(0, BIRTH_DATE_COUNT, residents),
+        rng.integers(0, 2, residents),
+    )
     keys = {
         "ZIP code": zips,
         "birth year, sex": born // 365 * 2 + sex,
         "birth date": born,
         "birth date, sex": born * 2 + sex,
-        "birth date, sex, ZIP code": (born * 2 + sex) * ZIPS + zips,
+        "birth date, sex, ZIP code": (born * 2 + sex) * CITY_ZIP_CODES + zips,
     }
     unique, crowd = {}, {}
     for name, key in keys.items():
@@ -46,7 +50,7 @@ def linkage(*, residents: int = RESIDENTS, seed: int = 0) -> Finding:
     right = sum(p == found for p, found in named)
     bars = tuple(Bar(name, share, f"{share:.1%}, typically 1 of {crowd[name]:,.0f}") for name, share in unique.items())
     last = "birth date, sex, ZIP code"
-    return Finding(
+    return AttackFinding(
         name="linkage",
         title=f"A city of {residents:,}: who is the only one?",
         text=(

@@ -30,34 +30,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
-from understudy.schema import Boolean, Categorical, Column, Integer, Schema, parse_predicate, surely
-from understudy.schema.yaml.nodes import SIZE_LIMIT, Node, Source, from_yaml
+from understudy.schema import Boolean, Categorical, Column, Integer, Schema, parse_predicate, surely_true_cells
+from understudy.schema.yaml.nodes import MAX_SCHEMA_FILE_BYTES, DocumentNode, DocumentSource, from_yaml
 from understudy.schema.yaml.reader import read_schema
 from understudy.schema.yaml.section import Section
 
 Range = tuple[Fraction, Fraction]
 
-KEYS = ("id", "where", "count", "sum", "mean", "median", "within")
-FILE_KEYS = ("statistics", "hidden_most")
-MOST_KINDS, MOST_VALUES, MOST_PEOPLE = 512, 2048, 40
+STATISTIC_KEYS = ("id", "where", "count", "sum", "mean", "median", "within")
+PUZZLE_FILE_KEYS = ("statistics", "hidden_most")
+MAX_PUZZLE_KINDS, MAX_PUZZLE_VALUES, MAX_PUZZLE_PEOPLE = 512, 2048, 40
 """A puzzle beyond these is no small table."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Statement:
+class PublishedStatistic:
     """What was published about one group: `cells[kind, value]` says who is meant."""
 
     name: str
     cells: NDArray[np.bool_]
-    count: tuple[int, int] = (0, MOST_PEOPLE)
+    count: tuple[int, int] = (0, MAX_PUZZLE_PEOPLE)
     total: Range | None = None
     mean: Range | None = None
     median: Range | None = None
 
     @property
-    def counted(self) -> bool:
+    def has_count(self) -> bool:
         """Whether the size of the group was published."""
-        return self.count != (0, MOST_PEOPLE)
+        return self.count != (0, MAX_PUZZLE_PEOPLE)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,7 +67,7 @@ class Puzzle:
     kinds: tuple[tuple[str, ...], ...]
     values: tuple[int, ...]
     possible: NDArray[np.bool_]
-    statements: tuple[Statement, ...]
+    statements: tuple[PublishedStatistic, ...]
     columns: tuple[str, ...] = ()
     number: str | None = None
 
@@ -76,17 +76,17 @@ class Puzzle:
         """The most people there can be."""
         if not self.bounded:
             raise SchemaError("No statistic says how many people there are in all: add one without `where`")
-        return min(self._bounds())
+        return min(self._total_counts())
 
     @property
     def bounded(self) -> bool:
         """Whether a statistic says how many people there are in all."""
-        return bool(self._bounds())
+        return bool(self._total_counts())
 
-    def _bounds(self) -> list[int]:
-        return [s.count[1] for s in self.statements if s.counted and bool((s.cells | ~self.possible).all())]
+    def _total_counts(self) -> list[int]:
+        return [s.count[1] for s in self.statements if s.has_count and bool((s.cells | ~self.possible).all())]
 
-    def without(self, *names: str) -> Puzzle:
+    def without_statistics(self, *names: str) -> Puzzle:
         """The same puzzle had these statistics not been published."""
         return replace(self, statements=tuple(s for s in self.statements if s.name not in names))
 
@@ -104,7 +104,7 @@ def load_puzzle(path: str | os.PathLike[str]) -> Puzzle:
     """Read a file of published statistics."""
     try:
         with Path(path).open("rb") as file:
-            text = file.read(SIZE_LIMIT + 1).decode("utf-8-sig")
+            text = file.read(MAX_SCHEMA_FILE_BYTES + 1).decode("utf-8-sig")
     except OSError as error:
         raise SchemaError(f"{os.fspath(path)}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
@@ -119,19 +119,19 @@ def parse_puzzle(text: str, source: str = "tables") -> Puzzle:
     >>> puzzle.kinds, puzzle.people
     ((('no',), ('yes',)), 3)
     """
-    where = Source(source)
+    where = DocumentSource(source)
     root = from_yaml(text, where)
     file = Section(root, where, "", "the file")
-    mine = {key: file.get(key) for key in FILE_KEYS}
-    rest = tuple(entry for entry in root.entries or () if entry.key not in FILE_KEYS)
+    mine = {key: file.get(key) for key in PUZZLE_FILE_KEYS}
+    rest = tuple(entry for entry in root.entries or () if entry.key not in PUZZLE_FILE_KEYS)
     schema = read_schema(replace(root, entries=rest), where)
     hidden = file.whole("hidden_most")
-    columns, number = _columns(schema, where)
+    columns, number = _choose_columns(schema, where)
     listed = mine["statistics"]
     if listed is None or not listed.items:
         raise where.error(None, "no statistics. Write `statistics:` and list what was published")
     schema = replace(schema, columns=tuple(columns))
-    layout = _Layout(schema, number)
+    layout = _PuzzleLayout(schema, number)
     statements = [
         layout.statement(item, i, where, 2 if hidden is None else hidden) for i, item in enumerate(listed.items, 1)
     ]
@@ -151,8 +151,10 @@ def parse_puzzle(text: str, source: str = "tables") -> Puzzle:
         people = puzzle.people
     except SchemaError as error:
         raise where.error(listed.line, str(error)) from None
-    if people > MOST_PEOPLE:
-        raise where.error(listed.line, f"{people} people: reconstruction here is for small tables, up to {MOST_PEOPLE}")
+    if people > MAX_PUZZLE_PEOPLE:
+        raise where.error(
+            listed.line, f"{people} people: reconstruction here is for small tables, up to {MAX_PUZZLE_PEOPLE}"
+        )
     return puzzle
 
 
@@ -170,45 +172,47 @@ def census_block_text() -> str:
     return files("understudy.attacks").joinpath("census-block.yaml").read_text(encoding="utf-8")
 
 
-def _columns(schema: Schema, source: Source) -> tuple[list[Column], str | None]:
+def _choose_columns(schema: Schema, source: DocumentSource) -> tuple[list[Column], str | None]:
     """Columns without missing values, and the name of the one that is a number."""
-    known = [column for column in schema.columns if column.modelled]
+    known = [column for column in schema.columns if column.is_modelled]
     for column in known:
-        if not isinstance(column, Boolean | Categorical | Integer) or not column.closed:
+        if not isinstance(column, Boolean | Categorical | Integer) or not column.is_closed:
             raise source.error(
                 None, f"{column.name}: a small table has booleans, listed categories and one bounded integer"
             )
     numbers = [column.name for column in known if isinstance(column, Integer)]
     if len(numbers) > 1:
         raise source.error(None, f"{numbers[1]}: one number per person at most; {numbers[0]} is one already")
-    return [_plain(column) for column in known], numbers[0] if numbers else None
+    return [_without_missing(column) for column in known], numbers[0] if numbers else None
 
 
-def _plain(column: Column) -> Column:
+def _without_missing(column: Column) -> Column:
     """The column without missing values, and a number with a cell for each of its values."""
     if isinstance(column, Integer):
         assert column.low is not None
         assert column.high is not None
-        if column.high - column.low >= MOST_VALUES:
-            raise SchemaError(f"{column.name}: more than {MOST_VALUES} values. Use a larger `step`")
+        if column.high - column.low >= MAX_PUZZLE_VALUES:
+            raise SchemaError(f"{column.name}: more than {MAX_PUZZLE_VALUES} values. Use a larger `step`")
         every = tuple(range(column.low, column.high + 2))
         return replace(column, nullable=False, missing=(), bins=every)
     return replace(column, nullable=False, missing=())
 
 
-class _Layout:
+class _PuzzleLayout:
     """The schema's cells as kinds × values."""
 
     def __init__(self, schema: Schema, number: str | None) -> None:
         self.schema, self.number = schema, number
         self.labels = tuple(name for name in schema if name != number)
         self.clique = (*self.labels, *([number] if number else []))
-        self.kinds = tuple(product(*(_labels(schema[name]) for name in self.labels)))
+        self.kinds = tuple(product(*(_labels_of_column(schema[name]) for name in self.labels)))
         column = schema[number] if number else None
         self.step = column.step if isinstance(column, Integer) else 1
-        self.values = _values(column) if isinstance(column, Integer) else (0,)
-        if len(self.kinds) > MOST_KINDS:
-            raise SchemaError(f"{len(self.kinds)} kinds of people: too many for a small table, {MOST_KINDS} at most")
+        self.values = _values_of_column(column) if isinstance(column, Integer) else (0,)
+        if len(self.kinds) > MAX_PUZZLE_KINDS:
+            raise SchemaError(
+                f"{len(self.kinds)} kinds of people: too many for a small table, {MAX_PUZZLE_KINDS} at most"
+            )
         zeros = schema.zeros(self.clique)
         self.possible = np.ones(self.shape, bool) if zeros is None else ~self.reshape(zeros)
 
@@ -220,9 +224,9 @@ class _Layout:
         assert prod(cells.shape) == prod(self.shape), "a number has one cell for each value"
         return np.ascontiguousarray(cells).reshape(self.shape)
 
-    def statement(self, node: Node, at: int, source: Source, hidden: int) -> Statement:
+    def statement(self, node: DocumentNode, at: int, source: DocumentSource, hidden: int) -> PublishedStatistic:
         section = Section(node, source, f"statistics, item {at}: ", "a statistic")
-        section.check_keys(KEYS)
+        section.check_keys(STATISTIC_KEYS)
         cells = np.ones(self.shape, bool)
         where = section.text("where")
         if where is not None:
@@ -231,21 +235,21 @@ class _Layout:
                 unknown = sorted(predicate.columns - set(self.clique))
                 if unknown:
                     raise SchemaError(f'there is no column "{unknown[0]}"')
-                cells = self.reshape(surely(predicate, self.schema.codecs, self.clique))
+                cells = self.reshape(surely_true_cells(predicate, self.schema.codecs, self.clique))
             except SchemaError as error:
                 raise section.error("where", f"where: {error}") from None
         within = section.number("within") or Fraction(0)
-        count = (0, MOST_PEOPLE)
+        count = (0, MAX_PUZZLE_PEOPLE)
         if section.text("count") == "hidden":
             count = (0, hidden)
         elif (written := section.whole("count")) is not None:
             count = (max(0, written - int(within)), written + int(within))
         numbers = {
-            key: self.around(section, key, within, rounded=key != "sum")
+            key: self.range_around(section, key, within, rounded=key != "sum")
             for key in ("sum", "mean", "median")
             if section.get(key) is not None
         }
-        return Statement(
+        return PublishedStatistic(
             name=section.text("id") or f"item {at}",
             cells=cells & self.possible,
             count=count,
@@ -254,7 +258,7 @@ class _Layout:
             median=numbers.get("median"),
         )
 
-    def around(self, section: Section, key: str, within: Fraction, *, rounded: bool) -> Range:
+    def range_around(self, section: Section, key: str, within: Fraction, *, rounded: bool) -> Range:
         """A published number as the range it stands for."""
         if self.number is None:
             raise section.error(key, f"{key}: no column is a number. Add one of type integer")
@@ -266,7 +270,7 @@ class _Layout:
         return value - slack, value + slack
 
 
-def _labels(column: Column) -> Sequence[str]:
+def _labels_of_column(column: Column) -> Sequence[str]:
     if isinstance(column, Boolean):
         return ("no", "yes")
     assert isinstance(column, Categorical)
@@ -274,7 +278,7 @@ def _labels(column: Column) -> Sequence[str]:
     return (*column.values, *([column.other] if column.other is not None else []))
 
 
-def _values(column: Integer) -> tuple[int, ...]:
+def _values_of_column(column: Integer) -> tuple[int, ...]:
     assert column.low is not None
     assert column.high is not None
     return tuple(i * column.step for i in range(column.low, column.high + 1))

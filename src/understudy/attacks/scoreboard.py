@@ -15,19 +15,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.attacks.finding import Curve, Curves, Finding
+from understudy.attacks.finding import AttackFinding, Curve, Curves
 
-STANDS_OUT = 1.5
+MIN_RATING_ECCENTRICITY = 1.5
 """Standard deviations by which the best score must exceed the second."""
 
-DAYS, AFTER = 2_000, 60
+FILM_RELEASE_DAYS, MEAN_RATING_DELAY_DAYS = 2_000, 60
 """Days in which films come out, and how long after it people rate, on average."""
 
-NONE = -1
+NO_RATING = -1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class RatingKnowledge:
     """What is known of somebody: how well dates, whether at all, and how many ratings are plainly wrong."""
 
     label: str
@@ -35,10 +35,10 @@ class Known:
     wrong: int = 0
 
 
-CASES = (
-    Known(label="dates ± 3 days", days=3),
-    Known(label="± 14 days, 2 wrong", days=14, wrong=2),
-    Known(label="no dates", days=None),
+KNOWLEDGE_CASES = (
+    RatingKnowledge(label="dates ± 3 days", days=3),
+    RatingKnowledge(label="± 14 days, 2 wrong", days=14, wrong=2),
+    RatingKnowledge(label="no dates", days=None),
 )
 
 
@@ -55,38 +55,38 @@ class Ratings:
         popularity = 1 / (np.arange(films) + 10.0)
         seen = rng.random((records, films)) < np.minimum(0.9, 30 * popularity / popularity.sum())
         liked = rng.normal(3.4, 0.6, films) + rng.normal(0, 0.8, seen.shape)
-        stars = np.where(seen, np.clip(np.rint(liked), 1, 5), NONE).astype(np.int8)
-        out = rng.integers(0, DAYS, films) + np.rint(rng.exponential(AFTER, seen.shape))
+        stars = np.where(seen, np.clip(np.rint(liked), 1, 5), NO_RATING).astype(np.int8)
+        out = rng.integers(0, FILM_RELEASE_DAYS, films) + np.rint(rng.exponential(MEAN_RATING_DELAY_DAYS, seen.shape))
         # A film's ratings side by side: they are looked up film by film.
         return cls(stars=np.asfortranarray(stars), days=np.asfortranarray(out.astype(np.int16)))
 
 
-def scoreboard(
+def run_scoreboard_attack(
     *,
     records: int = 5_000,
     films: int = 300,
     targets: int = 200,
     known: tuple[int, ...] = (2, 3, 4, 6, 8),
     seed: int = 0,
-) -> Finding:
+) -> AttackFinding:
     """The share of targets named rightly, by how much is known of them.
 
-    >>> scoreboard(records=200, films=100, targets=10, known=(8,)).facts["wrongly_named"] <= 1
+    >>> run_scoreboard_attack(records=200, films=100, targets=10, known=(8,)).facts["wrongly_named"] <= 1
     True
     """
     rng = np.random.default_rng(seed)
     ratings = Ratings.made(records, films, rng)
     curves, facts, wrongly = [], {}, 0.0
-    for case in CASES:
+    for case in KNOWLEDGE_CASES:
         shares = []
         for many in known:
-            right, wrong = _named(ratings, case, many, targets, rng)
+            right, wrong = _identification_rates(ratings, case, many, targets, rng)
             shares.append(right)
             wrongly = max(wrongly, wrong)
         curves.append(Curve(case.label, tuple((float(k), share) for k, share in zip(known, shares, strict=True))))
         facts[case.label] = dict(zip(map(str, known), shares, strict=True))
     best = curves[0].points
-    return Finding(
+    return AttackFinding(
         name="scoreboard",
         title=f"{records:,} records without names, {films} films",
         text=(
@@ -103,24 +103,26 @@ def scoreboard(
     )
 
 
-def _named(ratings: Ratings, case: Known, many: int, targets: int, rng: np.random.Generator) -> tuple[float, float]:
+def _identification_rates(
+    ratings: Ratings, case: RatingKnowledge, many: int, targets: int, rng: np.random.Generator
+) -> tuple[float, float]:
     """Shares of targets named rightly and wrongly."""
-    able = np.flatnonzero((ratings.stars != NONE).sum(axis=1) >= many)
+    able = np.flatnonzero((ratings.stars != NO_RATING).sum(axis=1) >= many)
     chosen = rng.choice(able, min(targets, len(able)), replace=False)
-    support = (ratings.stars != NONE).sum(axis=0)
+    support = (ratings.stars != NO_RATING).sum(axis=0)
     right = wrong = 0
     for target in chosen:
-        films = rng.choice(np.flatnonzero(ratings.stars[target] != NONE), many, replace=False)
+        films = rng.choice(np.flatnonzero(ratings.stars[target] != NO_RATING), many, replace=False)
         stars = ratings.stars[target, films].astype(np.float64)
         days = ratings.days[target, films].astype(np.float64)
         lost = rng.permutation(many)[: min(case.wrong, many - 1)]
-        stars[lost], days[lost] = rng.integers(1, 6, len(lost)), rng.integers(0, DAYS, len(lost))
+        stars[lost], days[lost] = rng.integers(1, 6, len(lost)), rng.integers(0, FILM_RELEASE_DAYS, len(lost))
         if case.days is not None:
             days = days + rng.integers(-case.days, case.days + 1, many)
-        scores = score(ratings, films, stars, None if case.days is None else days, support)
+        scores = score_records(ratings, films, stars, None if case.days is None else days, support)
         second, best = np.partition(scores, -2)[-2:]
         spread = scores.std()
-        if spread > 0 and (best - second) / spread > STANDS_OUT:
+        if spread > 0 and (best - second) / spread > MIN_RATING_ECCENTRICITY:
             if int(np.argmax(scores)) == target:
                 right += 1
             else:
@@ -128,7 +130,7 @@ def _named(ratings: Ratings, case: Known, many: int, targets: int, rng: np.rando
     return right / len(chosen), wrong / len(chosen)
 
 
-def score(
+def score_records(
     ratings: Ratings,
     films: NDArray[np.int64],
     stars: NDArray[np.float64],
@@ -138,7 +140,7 @@ def score(
     """The score of every record against what is known."""
     scores = np.zeros(len(ratings.stars))
     for place, film in enumerate(films):
-        who = np.flatnonzero(ratings.stars[:, film] != NONE)  # few have seen any one film
+        who = np.flatnonzero(ratings.stars[:, film] != NO_RATING)  # few have seen any one film
         alike = np.exp(-np.abs(ratings.stars[who, film] - stars[place]) / 1.5)
         if days is not None:
             alike += np.exp(-np.abs(ratings.days[who, film] - days[place]) / 30)

@@ -15,18 +15,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from understudy.attacks.puzzle import Puzzle, Range, Statement, kinds_within
+from understudy.attacks.puzzle import PublishedStatistic, Puzzle, Range, kinds_within
 
 Person = tuple[int, int]
 """The index of a kind and of a value."""
 
-Table = tuple[Person, ...]
+PeopleTable = tuple[Person, ...]
 
-Middle = tuple[int, int, int, int]
+MedianBounds = tuple[int, int, int, int]
 """The whole numbers between which twice a median lies, and those between which the median itself does."""
 
-LIMIT = 10_000
-EFFORT = 400_000
+MAX_SOLUTION_TABLES = 10_000
+MAX_SEARCH_SPLITS = 400_000
 """Splits after which a search gives up looking for more."""
 
 
@@ -34,7 +34,7 @@ EFFORT = 400_000
 class Solutions:
     """The tables found, whether they are all there are, and how many splits it took."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[PeopleTable, ...]
     complete: bool
     splits: int
 
@@ -47,7 +47,7 @@ class Solutions:
         """
         return f"{len(self.tables):,}" if self.complete else f"more than {max(0, len(self.tables) - 1):,}"
 
-    def certain(self) -> Table:
+    def people_in_all_tables(self) -> PeopleTable:
         """The people who are in every table found: what is known for sure where the search was complete."""
         if not self.tables:
             return ()
@@ -63,16 +63,16 @@ class Solutions:
         return tuple(left)
 
 
-def solve(puzzle: Puzzle, *, limit: int = LIMIT, effort: int = EFFORT) -> Solutions:
+def solve_puzzle(puzzle: Puzzle, *, limit: int = MAX_SOLUTION_TABLES, effort: int = MAX_SEARCH_SPLITS) -> Solutions:
     """Every table that fits, up to a limit.
 
     >>> from understudy.attacks.puzzle import census_block
     >>> puzzle = census_block()
-    >>> [puzzle.described(*person) for table in solve(puzzle).tables for person in table][:3]
+    >>> [puzzle.described(*person) for table in solve_puzzle(puzzle).tables for person in table][:3]
     ['8 F B single', '18 M W single', '24 F W single']
     """
-    search = _Search(puzzle, effort)
-    found: list[Table] = []
+    search = _PuzzleSearch(puzzle, effort)
+    found: list[PeopleTable] = []
     complete = True
     for table in search.tables():
         found.append(table)
@@ -83,54 +83,54 @@ def solve(puzzle: Puzzle, *, limit: int = LIMIT, effort: int = EFFORT) -> Soluti
     return Solutions(tables=tuple(ranked), complete=complete and search.left > 0, splits=effort - search.left)
 
 
-_Sum = tuple[tuple[int, ...], int, int]
+_SumRange = tuple[tuple[int, ...], int, int]
 """Who, and between which numbers their sum lies."""
 
 
 @dataclass(frozen=True)
-class _Group:
+class _StatisticGroup:
     """One statement about the people at hand: who is surely meant, who may be, and by which values."""
 
-    statement: Statement
+    statement: PublishedStatistic
     members: tuple[int, ...]
     inside: tuple[int, ...]
     """For each member, the values by which it belongs to the group, as bits."""
     fixed: bool
     """Whether everybody's membership is known beforehand."""
-    middle: Middle | None
+    middle: MedianBounds | None
 
 
-class _Search:
+class _PuzzleSearch:
     def __init__(self, puzzle: Puzzle, effort: int) -> None:
         self.puzzle, self.left = puzzle, effort
         self.values = puzzle.values
-        self.masks = [_bits(row) for row in puzzle.possible]
+        self.masks = [_bits_of_row(row) for row in puzzle.possible]
         self.within = [list(kinds_within(s.cells, puzzle.possible)) for s in puzzle.statements]
-        self.inside = [[_bits(row) for row in s.cells] for s in puzzle.statements]
-        self.middles = [None if s.median is None else _middle(s.median) for s in puzzle.statements]
+        self.inside = [[_bits_of_row(row) for row in s.cells] for s in puzzle.statements]
+        self.middles = [None if s.median is None else _median_bounds(s.median) for s in puzzle.statements]
 
-    def tables(self) -> Iterator[Table]:
-        for composition in self._compositions():
+    def tables(self) -> Iterator[PeopleTable]:
+        for composition in self._enumerate_compositions():
             people = [kind for kind, many in enumerate(composition) for _ in range(many)]
             domains = [self.masks[kind] for kind in people]
             groups = self._groups(people)
-            sums = self._sums(groups)
+            sums = self._derive_sums(groups)
             if sums is None:
                 continue
-            yield from self._split(people, domains, groups, sums, [])
+            yield from self._split_domains(people, domains, groups, sums, [])
             if self.left <= 0:
                 return
 
     # Numbers of people of each kind
 
-    def _compositions(self) -> Iterator[tuple[int, ...]]:
+    def _enumerate_compositions(self) -> Iterator[tuple[int, ...]]:
         most = self.puzzle.people
         kinds = [kind for kind, mask in enumerate(self.masks) if mask]
         counts = [0] * len(self.masks)
         statements = self.puzzle.statements
         last = [max((k for k in kinds if w[k][1]), default=-1) for w in self.within]
 
-        def fits(at: int, used: int) -> bool:
+        def can_fit(at: int, used: int) -> bool:
             for s, statement in enumerate(statements):
                 whole = sum(n for n, (every, _) in zip(counts, self.within[s], strict=True) if every)
                 some = sum(n for n, (_, any_) in zip(counts, self.within[s], strict=True) if any_)
@@ -140,35 +140,35 @@ class _Search:
                     return False
             return True
 
-        def extend(place: int, used: int) -> Iterator[tuple[int, ...]]:
+        def extend_counts(place: int, used: int) -> Iterator[tuple[int, ...]]:
             if place == len(kinds):
                 yield tuple(counts)
                 return
             kind = kinds[place]
             for many in range(most - used + 1):
                 counts[kind] = many
-                if fits(kind, used + many):
-                    yield from extend(place + 1, used + many)
+                if can_fit(kind, used + many):
+                    yield from extend_counts(place + 1, used + many)
             counts[kind] = 0
 
-        yield from extend(0, 0)
+        yield from extend_counts(0, 0)
 
     # Statements about the people at hand
 
-    def _groups(self, people: Sequence[int]) -> list[_Group]:
+    def _groups(self, people: Sequence[int]) -> list[_StatisticGroup]:
         groups = []
         for s, statement in enumerate(self.puzzle.statements):
             members = tuple(i for i, kind in enumerate(people) if self.within[s][kind][1])
             fixed = all(self.within[s][people[i]][0] for i in members)
             inside = tuple(self.inside[s][people[i]] for i in members)
-            groups.append(_Group(statement, members, inside, fixed, self.middles[s]))
+            groups.append(_StatisticGroup(statement, members, inside, fixed, self.middles[s]))
         return groups
 
-    def _sums(self, groups: Sequence[_Group]) -> list[_Sum] | None:
+    def _derive_sums(self, groups: Sequence[_StatisticGroup]) -> list[_SumRange] | None:
         """Ranges of sums by set of people, those that follow by subtraction included; None where they contradict each other."""
         known: dict[frozenset[int], tuple[int, int]] = {}
 
-        def add(who: frozenset[int], low: int, high: int) -> bool:
+        def tighten_range(who: frozenset[int], low: int, high: int) -> bool:
             """Whether this says something new."""
             before = known.get(who, (-(10**9), 10**9))
             after = max(before[0], low), min(before[1], high)
@@ -177,7 +177,7 @@ class _Search:
 
         for group in groups:
             if group.fixed and (bounds := _sum_bounds(group.statement, len(group.members))):
-                add(frozenset(group.members), *bounds)
+                tighten_range(frozenset(group.members), *bounds)
         moved = True
         while moved and len(known) < 64:
             if any(low > high for low, high in known.values()):
@@ -186,17 +186,22 @@ class _Search:
             for big, (low, high) in list(known.items()):
                 for small, (less, more) in list(known.items()):
                     if small < big:
-                        moved |= add(big - small, low - more, high - less)
+                        moved |= tighten_range(big - small, low - more, high - less)
         if any(low > high or (not who and not low <= 0 <= high) for who, (low, high) in known.items()):
             return None
         return [(tuple(who), low, high) for who, (low, high) in known.items() if who]
 
     # Search
 
-    def _split(
-        self, people: list[int], domains: list[int], groups: list[_Group], sums: list[_Sum], settled: list[int]
-    ) -> Iterator[Table]:
-        narrowed = self._narrow(people, domains, groups, sums, settled)
+    def _split_domains(
+        self,
+        people: list[int],
+        domains: list[int],
+        groups: list[_StatisticGroup],
+        sums: list[_SumRange],
+        settled: list[int],
+    ) -> Iterator[PeopleTable]:
+        narrowed = self._narrow_domains(people, domains, groups, sums, settled)
         if narrowed is None:
             return
         open_ = [i for i, d in enumerate(narrowed) if d & (d - 1)]
@@ -211,10 +216,17 @@ class _Search:
             self.left -= 1
             if self.left <= 0:
                 return
-            yield from self._split(people, [*narrowed[:chosen], one, *narrowed[chosen + 1 :]], groups, sums, narrowed)
+            yield from self._split_domains(
+                people, [*narrowed[:chosen], one, *narrowed[chosen + 1 :]], groups, sums, narrowed
+            )
 
-    def _narrow(
-        self, people: list[int], domains: list[int], groups: list[_Group], sums: list[_Sum], settled: list[int]
+    def _narrow_domains(
+        self,
+        people: list[int],
+        domains: list[int],
+        groups: list[_StatisticGroup],
+        sums: list[_SumRange],
+        settled: list[int],
     ) -> list[int] | None:
         """The domains when nothing moves any more. `settled` are domains of which that is known, so that only what differs is looked at."""
         before = settled
@@ -224,15 +236,15 @@ class _Search:
             before = list(domains)
             for i in range(1, len(people)):
                 if people[i] == people[i - 1]:
-                    domains[i] = _above(domains[i], _low(domains[i - 1]))
-                    domains[i - 1] = _below(domains[i - 1], domains[i].bit_length() - 1)
+                    domains[i] = _keep_from(domains[i], _lowest_index(domains[i - 1]))
+                    domains[i - 1] = _keep_up_to(domains[i - 1], domains[i].bit_length() - 1)
             if not all(domains):
                 return None
             for who, low, high in sums:
                 if (moved is None or not moved.isdisjoint(who)) and not self._sum(domains, who, low, high):
                     return None
             for group in groups:
-                if (moved is None or not moved.isdisjoint(group.members)) and not self._group(domains, group):
+                if (moved is None or not moved.isdisjoint(group.members)) and not self._narrow_by_group(domains, group):
                     return None
         return domains
 
@@ -253,14 +265,14 @@ class _Search:
                 continue
             ceiling, ground = high - (least - a), low - (most - b)
             if b > ceiling:
-                domains[i] = _below(domains[i], (ceiling - base) // step)
+                domains[i] = _keep_up_to(domains[i], (ceiling - base) // step)
             if a < ground:
-                domains[i] = _above(domains[i], -((base - ground) // step))
+                domains[i] = _keep_from(domains[i], -((base - ground) // step))
             if not domains[i]:
                 return False
         return True
 
-    def _group(self, domains: list[int], group: _Group) -> bool:
+    def _narrow_by_group(self, domains: list[int], group: _StatisticGroup) -> bool:
         statement = group.statement
         members = group.members
         if not group.fixed:
@@ -291,9 +303,9 @@ class _Search:
             return False
         if (statement.median or statement.mean) and not members:
             return False  # a group of nobody has neither
-        return group.middle is None or self._median(domains, members, group.middle)
+        return group.middle is None or self._narrow_by_median(domains, members, group.middle)
 
-    def _median(self, domains: list[int], members: Sequence[int], middle: Middle) -> bool:
+    def _narrow_by_median(self, domains: list[int], members: Sequence[int], middle: MedianBounds) -> bool:
         """The middle one, or the two in the middle, of the members' values."""
         low, high, half_low, half_high = middle
         n, values = len(members), self.values
@@ -312,32 +324,32 @@ class _Search:
         if a > b or c > d:
             return False
         return (
-            self._at_most(domains, members, b, first + 1)
-            and self._at_least(domains, members, a, n - first)
-            and self._at_most(domains, members, d, second + 1)
-            and self._at_least(domains, members, c, n - second)
+            self._require_at_most(domains, members, b, first + 1)
+            and self._require_at_least(domains, members, a, n - first)
+            and self._require_at_most(domains, members, d, second + 1)
+            and self._require_at_least(domains, members, c, n - second)
         )
 
-    def _at_most(self, domains: list[int], members: Sequence[int], value: int, many: int) -> bool:
+    def _require_at_most(self, domains: list[int], members: Sequence[int], value: int, many: int) -> bool:
         """At least so many members have at most this value."""
         at = _index_below(self.values, value)
-        can = [i for i in members if _low(domains[i]) <= at]
+        can = [i for i in members if _lowest_index(domains[i]) <= at]
         if len(can) == many:
             for i in can:
-                domains[i] = _below(domains[i], at)
+                domains[i] = _keep_up_to(domains[i], at)
         return len(can) >= many
 
-    def _at_least(self, domains: list[int], members: Sequence[int], value: int, many: int) -> bool:
+    def _require_at_least(self, domains: list[int], members: Sequence[int], value: int, many: int) -> bool:
         """At least so many members have at least this value."""
         at = _index_below(self.values, value - 1) + 1
         can = [i for i in members if domains[i].bit_length() - 1 >= at]
         if len(can) == many:
             for i in can:
-                domains[i] = _above(domains[i], at)
+                domains[i] = _keep_from(domains[i], at)
         return len(can) >= many
 
 
-def _sum_bounds(statement: Statement, members: int) -> tuple[int, int] | None:
+def _sum_bounds(statement: PublishedStatistic, members: int) -> tuple[int, int] | None:
     """The whole numbers between which the sum of so many members lies."""
     ranges = [] if statement.total is None else [statement.total]
     if statement.mean is not None:
@@ -347,26 +359,26 @@ def _sum_bounds(statement: Statement, members: int) -> tuple[int, int] | None:
     return ceil(max(low for low, _ in ranges)), floor(min(high for _, high in ranges))
 
 
-def _middle(median: Range) -> Middle:
+def _median_bounds(median: Range) -> MedianBounds:
     low, high = median
     return ceil(2 * low), floor(2 * high), ceil(low), floor(high)
 
 
-def _bits(row: Sequence[bool]) -> int:
+def _bits_of_row(row: Sequence[bool]) -> int:
     return sum(1 << i for i, here in enumerate(row) if here)
 
 
-def _low(domain: int) -> int:
+def _lowest_index(domain: int) -> int:
     """The smallest value of a domain that has one."""
     return (domain & -domain).bit_length() - 1
 
 
-def _below(domain: int, at: int) -> int:
+def _keep_up_to(domain: int, at: int) -> int:
     """The part of a domain up to and including `at`."""
     return domain & ((1 << (at + 1)) - 1) if at >= 0 else 0
 
 
-def _above(domain: int, at: int) -> int:
+def _keep_from(domain: int, at: int) -> int:
     """The part of a domain from `at` on."""
     return domain >> at << at if at > 0 else domain
 

@@ -9,33 +9,33 @@ from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10
 
-from understudy.attacks.finding import Bars, Curve, Curves, Figure, Finding
+from understudy.attacks.finding import AttackFigure, AttackFinding, Bars, Curve, Curves
 
-WIDTH = 760
-INK, FAINT, PAPER = "#222222", "#d5d5d5", "#ffffff"
-EXPOSED, SAFE = "#d55e00", "#0072b2"
+SVG_WIDTH_PIXELS = 760
+SVG_TEXT_COLOUR, SVG_GRID_COLOUR, SVG_BACKGROUND_COLOUR = "#222222", "#d5d5d5", "#ffffff"
+SVG_EXPOSED_COLOUR, SVG_SAFE_COLOUR = "#d55e00", "#0072b2"
 """What an attack gets from unprotected numbers, and from protected ones."""
 
-LINES = ("#d55e00", "#cc79a7", "#009e73", "#e69f00", "#56b4e9")
-_FONT = "font-family='system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif'"
+SVG_CURVE_COLOURS = ("#d55e00", "#cc79a7", "#009e73", "#e69f00", "#56b4e9")
+_SVG_FONT = "font-family='system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif'"
 
 
-def svg(figure: Figure) -> str:
+def figure_to_svg(figure: AttackFigure) -> str:
     """The figure as one SVG element.
 
-    >>> svg(Bars(title="Two <bars>", axis="people", bars=())).startswith("<svg xmlns=")
+    >>> figure_to_svg(Bars(title="Two <bars>", axis="people", bars=())).startswith("<svg xmlns=")
     True
     """
-    body, height = _bars(figure) if isinstance(figure, Bars) else _curves(figure)
-    title = _text(24, 34, figure.title, size=17, weight="600")
+    body, height = _draw_bars(figure) if isinstance(figure, Bars) else _draw_curves(figure)
+    title = _text_element(24, 34, figure.title, size=17, weight="600")
     return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{height}' viewBox='0 0 {WIDTH} {height}' role='img' "
-        f"aria-label='{escape(figure.title, quote=True)}' {_FONT}>"
-        f"<rect width='100%' height='100%' fill='{PAPER}'/>{title}{body}</svg>\n"
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{SVG_WIDTH_PIXELS}' height='{height}' viewBox='0 0 {SVG_WIDTH_PIXELS} {height}' role='img' "
+        f"aria-label='{escape(figure.title, quote=True)}' {_SVG_FONT}>"
+        f"<rect width='100%' height='100%' fill='{SVG_BACKGROUND_COLOUR}'/>{title}{body}</svg>\n"
     )
 
 
-def page(finding: Finding) -> str:
+def finding_to_html(finding: AttackFinding) -> str:
     """One HTML file with the sentences and the figure; it loads nothing."""
     text = "".join(f"<p>{escape(line)}</p>" for line in finding.text)
     style = (
@@ -45,23 +45,23 @@ def page(finding: Finding) -> str:
     return (
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
         f"<title>{escape(finding.title)}</title><style>{style}</style></head><body><h1>{escape(finding.title)}</h1>"
-        f"{text}<figure style='margin:0'>{svg(finding.figure)}</figure></body></html>\n"
+        f"{text}<figure style='margin:0'>{figure_to_svg(finding.figure)}</figure></body></html>\n"
     )
 
 
-def spelled(value: float) -> str:
+def format_axis_number(value: float) -> str:
     """A number on an axis.
 
-    >>> spelled(0.5), spelled(3.0), spelled(20000)
+    >>> format_axis_number(0.5), format_axis_number(3.0), format_axis_number(20000)
     ('0.5', '3', '20,000')
     """
     return f"{value:,.0f}" if value == int(value) else f"{value:.3g}"
 
 
-def ticks(end: float, *, most: int = 6) -> list[float]:
+def axis_ticks(end: float, *, most: int = 6) -> list[float]:
     """Round numbers from 0 to `end`.
 
-    >>> ticks(1.0)
+    >>> axis_ticks(1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
     size = 10 ** floor(log10(end / most)) if end > 0 else 1.0
@@ -69,61 +69,61 @@ def ticks(end: float, *, most: int = 6) -> list[float]:
     return [round(i * step, 10) for i in range(floor(end / step + 1e-9) + 1)]
 
 
-def _bars(figure: Bars) -> tuple[str, int]:
+def _draw_bars(figure: Bars) -> tuple[str, int]:
     left, right, top, pitch = 250, 150, 64, 34
-    room = WIDTH - left - right
+    room = SVG_WIDTH_PIXELS - left - right
     bottom = top + pitch * len(figure.bars)
     end = 10 ** ceil(log10(max(figure.end, 10))) if figure.log else figure.end
 
-    def at(value: float) -> float:
+    def bar_length(value: float) -> float:
         if figure.log:
             return room * log10(max(value, 1)) / log10(end)
         return room * min(value, end) / end
 
-    marks = [float(10**k) for k in range(ceil(log10(end)) + 1)] if figure.log else ticks(end, most=5)
+    marks = [float(10**k) for k in range(ceil(log10(end)) + 1)] if figure.log else axis_ticks(end, most=5)
     parts = []
     for mark in marks:
-        x = left + at(mark)
-        parts.append(f"<line x1='{x:.1f}' y1='{top - 8}' x2='{x:.1f}' y2='{bottom}' stroke='{FAINT}'/>")
-        parts.append(_text(x, bottom + 18, spelled(mark), size=12, anchor="middle"))
+        x = left + bar_length(mark)
+        parts.append(f"<line x1='{x:.1f}' y1='{top - 8}' x2='{x:.1f}' y2='{bottom}' stroke='{SVG_GRID_COLOUR}'/>")
+        parts.append(_text_element(x, bottom + 18, format_axis_number(mark), size=12, anchor="middle"))
     for i, bar in enumerate(figure.bars):
-        y, length = top + i * pitch, max(at(bar.value), 2.0)
-        colour = SAFE if bar.safe else EXPOSED
-        parts.append(_text(left - 10, y + 17, bar.label, size=13, anchor="end"))
+        y, length = top + i * pitch, max(bar_length(bar.value), 2.0)
+        colour = SVG_SAFE_COLOUR if bar.safe else SVG_EXPOSED_COLOUR
+        parts.append(_text_element(left - 10, y + 17, bar.label, size=13, anchor="end"))
         parts.append(f"<rect x='{left}' y='{y + 3}' width='{length:.1f}' height='20' fill='{colour}'/>")
-        parts.append(_text(left + length + 7, y + 17, bar.note or spelled(bar.value), size=13))
-    parts.append(_text(left + room / 2, bottom + 40, figure.axis, size=13, anchor="middle"))
+        parts.append(_text_element(left + length + 7, y + 17, bar.note or format_axis_number(bar.value), size=13))
+    parts.append(_text_element(left + room / 2, bottom + 40, figure.axis, size=13, anchor="middle"))
     return "".join(parts), bottom + 58
 
 
-def _curves(figure: Curves) -> tuple[str, int]:
+def _draw_curves(figure: Curves) -> tuple[str, int]:
     left, right, top, room_y = 66, 200, 64, 300
-    room_x, bottom = WIDTH - left - right, top + room_y
-    low, high = figure.xs
+    room_x, bottom = SVG_WIDTH_PIXELS - left - right, top + room_y
+    low, high = figure.x_range
     end = figure.end
 
-    def place(x: float, y: float) -> tuple[float, float]:
+    def point_at(x: float, y: float) -> tuple[float, float]:
         return left + room_x * (x - low) / ((high - low) or 1), bottom - room_y * min(max(y, 0.0), end) / end
 
     parts = []
-    for mark in ticks(end):
-        _, y = place(low, mark)
-        parts.append(f"<line x1='{left}' y1='{y:.1f}' x2='{left + room_x}' y2='{y:.1f}' stroke='{FAINT}'/>")
-        parts.append(_text(left - 8, y + 4, spelled(mark), size=12, anchor="end"))
+    for mark in axis_ticks(end):
+        _, y = point_at(low, mark)
+        parts.append(f"<line x1='{left}' y1='{y:.1f}' x2='{left + room_x}' y2='{y:.1f}' stroke='{SVG_GRID_COLOUR}'/>")
+        parts.append(_text_element(left - 8, y + 4, format_axis_number(mark), size=12, anchor="end"))
     for x_mark in sorted({x for curve in figure.curves for x, _ in curve.points if not curve.dashed}):
-        x, _ = place(x_mark, 0)
-        parts.append(_text(x, bottom + 18, spelled(x_mark), size=12, anchor="middle"))
-    labels = _spread([place(*curve.points[-1])[1] for curve in figure.curves])
-    exposed = iter(LINES)
+        x, _ = point_at(x_mark, 0)
+        parts.append(_text_element(x, bottom + 18, format_axis_number(x_mark), size=12, anchor="middle"))
+    labels = _separate_labels([point_at(*curve.points[-1])[1] for curve in figure.curves])
+    exposed = iter(SVG_CURVE_COLOURS)
     for curve, label in zip(figure.curves, labels, strict=True):
-        colour = SAFE if curve.safe else INK if curve.dashed else next(exposed, INK)
-        parts.append(_curve(curve, [place(*p) for p in curve.points], colour, label))
-    parts.append(_text(left + room_x / 2, bottom + 42, figure.x, size=13, anchor="middle"))
-    parts.append(_text(left - 42, top - 12, figure.y, size=13))
+        colour = SVG_SAFE_COLOUR if curve.safe else SVG_TEXT_COLOUR if curve.dashed else next(exposed, SVG_TEXT_COLOUR)
+        parts.append(_draw_curve(curve, [point_at(*p) for p in curve.points], colour, label))
+    parts.append(_text_element(left + room_x / 2, bottom + 42, figure.x, size=13, anchor="middle"))
+    parts.append(_text_element(left - 42, top - 12, figure.y, size=13))
     return "".join(parts), bottom + 60
 
 
-def _curve(curve: Curve, points: list[tuple[float, float]], colour: str, label: float) -> str:
+def _draw_curve(curve: Curve, points: list[tuple[float, float]], colour: str, label: float) -> str:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dash = " stroke-dasharray='6 5'" if curve.dashed else ""
     drawn = f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2.5'{dash}/>"
@@ -131,10 +131,10 @@ def _curve(curve: Curve, points: list[tuple[float, float]], colour: str, label: 
         drawn += "".join(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='4' fill='{colour}'/>" for x, y in points)
     end_x, end_y = points[-1]
     lead = f"<line x1='{end_x + 5:.1f}' y1='{end_y:.1f}' x2='{end_x + 12:.1f}' y2='{label:.1f}' stroke='{colour}'/>"
-    return drawn + lead + _text(end_x + 15, label + 4, curve.label, size=13, colour=colour)
+    return drawn + lead + _text_element(end_x + 15, label + 4, curve.label, size=13, colour=colour)
 
 
-def _spread(heights: list[float], apart: float = 18) -> list[float]:
+def _separate_labels(heights: list[float], apart: float = 18) -> list[float]:
     """The same heights, moved as little as it takes for labels not to overlap."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     placed = list(heights)
@@ -143,11 +143,18 @@ def _spread(heights: list[float], apart: float = 18) -> list[float]:
     return placed
 
 
-def _text(
-    x: float, y: float, text: str, *, size: int, anchor: str = "start", weight: str = "400", colour: str = INK
+def _text_element(
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: int,
+    anchor: str = "start",
+    weight: str = "400",
+    colour: str = SVG_TEXT_COLOUR,
 ) -> str:
     return (
         f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' font-weight='{weight}' text-anchor='{anchor}' fill='{colour}' "
-        f"stroke='{PAPER}' stroke-width='3' paint-order='stroke' stroke-linejoin='round'>"
+        f"stroke='{SVG_BACKGROUND_COLOUR}' stroke-width='3' paint-order='stroke' stroke-linejoin='round'>"
         f"{escape(text)}</text>"
     )

@@ -12,7 +12,7 @@ from understudy.cli.layout import report, report_json
 
 
 @click.command(short_help="A question answered from a release, with an interval.")
-@click.argument("release", type=options.FILE)
+@click.argument("release", type=options.PATH_TYPE)
 @click.argument("questions", nargs=-1, required=True, metavar="QUESTION…")
 @options.as_json
 def answer(release: Path, questions: tuple[str, ...], as_json: bool) -> None:

@@ -12,16 +12,16 @@ from understudy.cli import options, settings
 from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_input
 from understudy.cli.screen import Screen
-from understudy.cli.stop import FAILED
-from understudy.text import amount
+from understudy.cli.stop import EXIT_FAILED
+from understudy.text import format_count
 
 if TYPE_CHECKING:
     from understudy.workflow.audit import Audit
 
 
 @click.command(short_help="Try to refute a synthesizer's promise.")
-@click.argument("file", type=options.FILE, required=False)
-@click.option("--schema", type=options.FILE, metavar="S", help="What is public about FILE; every column declared.")
+@click.argument("file", type=options.PATH_TYPE, required=False)
+@click.option("--schema", type=options.PATH_TYPE, metavar="S", help="What is public about FILE; every column declared.")
 @settings.synthesizer
 @settings.setting
 @options.epsilon
@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 @click.option(
     "--canaries", type=click.IntRange(20, 4_000), default=500, show_default=True, help="Made rows beside FILE's."
 )
-@click.option("--ledger", type=options.FILE, metavar="L", help="Where the look at FILE is noted. Default: FILE.ledger.")
-@options.csv
+@click.option(
+    "--ledger", type=options.PATH_TYPE, metavar="L", help="Where the look at FILE is noted. Default: FILE.ledger."
+)
+@options.csv_options
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the canaries and their coins. Noise has no seed.")
 @options.as_json
 @click.pass_obj
@@ -72,7 +74,7 @@ def audit(
         check_input(file)
     elif schema is not None or ledger is not None or delimiter is not None or encoding is not None or multiline:
         raise click.UsageError("--schema, --ledger, --delimiter, --encoding and --multiline go with a FILE.")
-    method = settings.chosen(synthesizer, set_options)
+    method = settings.choose_synthesizer(synthesizer, set_options)
     from understudy.workflow.audit import audit as look
     from understudy.workflow.open import open_source
 
@@ -95,13 +97,13 @@ def audit(
             progress=screen.step,
         )
     if as_json:
-        report_json(facts(found))
+        report_json(audit_facts(found))
     else:
-        report(lines(found))
-    return FAILED if found.violated else 0
+        report(audit_lines(found))
+    return EXIT_FAILED if found.violated else 0
 
 
-def facts(found: Audit) -> dict[str, object]:
+def audit_facts(found: Audit) -> dict[str, object]:
     """An audit for a program."""
     verdict, once = found.verdict, found.canaries
     return {
@@ -136,11 +138,9 @@ def facts(found: Audit) -> dict[str, object]:
     }
 
 
-def lines(found: Audit) -> list[str]:
+def audit_lines(found: Audit) -> list[str]:
     """An audit for a person."""
-    heard = (
-        f"{amount(found.questions, 'question')}, {found.runs:,} answers to each on either of two neighbouring tables"
-    )
+    heard = f"{format_count(found.questions, 'question')}, {found.runs:,} answers to each on either of two neighbouring tables"
     told = [f"{found.synthesizer}, {found.budget}, {found.neighbours}: {heard}.", *found.sentences()]
     if found.canaries is not None:
         told.append("The one run read real rows: internal, not private, and noted in the ledger. Nothing was spent.")

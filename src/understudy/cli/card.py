@@ -11,7 +11,7 @@ from understudy.cli.layout import report, report_json
 
 
 @click.command(short_help="Which questions a release answers well.")
-@click.argument("release", type=options.FILE)
+@click.argument("release", type=options.PATH_TYPE)
 @click.option("--of", "cliques", multiple=True, metavar="A,B,…", help="These columns together; may be repeated.")
 @options.as_json
 def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
@@ -19,7 +19,7 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
 
     The bound holds 95 times in 100 for any one marginal. It is computed from the release alone and spends nothing.
     """
-    from understudy.releases.card.recoded_columns import recoded
+    from understudy.releases.card.recoded_columns import recoding_lines
     from understudy.releases.file.archive import load
 
     found = load(release).card
@@ -37,4 +37,4 @@ def card(release: Path, cliques: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         report_json(found.to_dict())
         return
-    report([found.sentence(), *recoded(found.release), "", *found.lines()])
+    report([found.sentence(), *recoding_lines(found.release), "", *found.lines()])

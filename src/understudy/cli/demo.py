@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli import options
-from understudy.cli.layout import bar, report_json
+from understudy.cli.layout import draw_bar, report_json
 from understudy.cli.screen import Screen
-from understudy.cli.stop import Stopped, interrupted
-from understudy.text import aligned, amount, percent
+from understudy.cli.stop import CommandStopped, is_interruption
+from understudy.text import align_columns, format_count, format_percent
 
 if TYPE_CHECKING:
-    from understudy.evaluation.utility import Comparison
+    from understudy.evaluation.utility import MarginalComparison
     from understudy.schema import Schema
 
-QUESTIONNAIRE: dict[str, tuple[str, ...]] = {
+SURVEY_ANSWERS: dict[str, tuple[str, ...]] = {
     "rate_marriage": ("1", "2", "3", "4", "5"),
     "age": ("17.5", "22", "27", "32", "37", "42"),
     "yrs_married": ("0.5", "2.5", "6", "9", "13", "16.5", "23"),
@@ -39,7 +39,7 @@ QUESTIONNAIRE: dict[str, tuple[str, ...]] = {
 
 
 @click.command(short_help="The whole way, on a sensitive survey.")
-@click.argument("directory", type=options.FILE, default=Path("demo"))
+@click.argument("directory", type=options.PATH_TYPE, default=Path("demo"))
 @click.option("--epsilon", default="1", show_default=True, metavar="E", help="ε of the release.")
 @options.as_json
 @click.pass_obj
@@ -59,20 +59,20 @@ def demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     except OSError as error:
         raise Refused(f"{directory}: cannot be made ({error.strerror}). Nothing was spent.") from None
     # The demo is a show: it is told in a pipe too.
-    shown = screen if screen.watched or as_json else Screen.plain()
+    shown = screen if screen.is_watched or as_json else Screen.plain()
     try:
-        _demo(shown, directory, epsilon, as_json)
+        _run_demo(shown, directory, epsilon, as_json)
     except BaseException as error:
-        if interrupted(error):
-            raise Stopped(
+        if is_interruption(error):
+            raise CommandStopped(
                 f"interrupted. What was spent of the demo's own budget is in {directory}/survey.ledger."
             ) from None
         raise
 
 
-def _demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
-    from understudy.cli.describe import REMINDER
-    from understudy.cli.synthesize import facts, show
+def _run_demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
+    from understudy.cli.describe import DRAFT_REMINDER
+    from understudy.cli.synthesize import run_facts, show_run
     from understudy.schema import load_schema, save_schema
     from understudy.workflow.compare import compare
     from understudy.workflow.describe import describe
@@ -87,41 +87,41 @@ def _demo(screen: Screen, directory: Path, epsilon: str, as_json: bool) -> None:
     )
 
     rows = write_survey(survey)
-    _title(screen, "The original", f"{amount(rows, 'answer')} about marriages and affairs → {survey}")
+    _show_title(screen, "The original", f"{format_count(rows, 'answer')} about marriages and affairs → {survey}")
 
-    _title(screen, "understudy describe", f"drafts what is public → {schema_file}")
-    save_schema(questionnaire(describe(survey)), schema_file)
+    _show_title(screen, "understudy describe", f"drafts what is public → {schema_file}")
+    save_schema(declare_survey_answers(describe(survey)), schema_file)
     schema = load_schema(schema_file)
     screen.line(
-        f"The questionnaire lists the answers to {len(QUESTIONNAIRE)} questions; the largest amount of `affairs` stays to be learned."
+        f"The questionnaire lists the answers to {len(SURVEY_ANSWERS)} questions; the largest amount of `affairs` stays to be learned."
     )
-    screen.line(REMINDER, style="dim")
+    screen.line(DRAFT_REMINDER, style="dim")
 
-    _title(screen, "understudy plan", "no data touched, nothing spent")
+    _show_title(screen, "understudy plan", "no data touched, nothing spent")
     made_plan = plan(schema, epsilon=epsilon)
     screen.line(
-        f"{made_plan.synthesizer} would measure at least {amount(len(made_plan.marginals), 'marginal')} and spend {made_plan.budget},"
-        f" {percent(float(made_plan.discovery))} of it on what the schema leaves open."
+        f"{made_plan.synthesizer} would measure at least {format_count(len(made_plan.marginals), 'marginal')} and spend {made_plan.budget},"
+        f" {format_percent(float(made_plan.discovery))} of it on what the schema leaves open."
     )
 
-    _title(screen, "understudy synthesize", "charge, draw, release")
+    _show_title(screen, "understudy synthesize", "charge, draw, release")
     with screen.progress():
         release = synthesize(survey, schema, epsilon=epsilon, ledger=book, dataset="survey", progress=screen.step)
         release.save(release_file)
         written = release.write(output, progress=screen.step)
-    show(screen, release, book=book, output=output, release=release_file, rows=written)
+    show_run(screen, release, book=book, output=output, release=release_file, rows=written)
 
     found = compare(survey, output, release.schema, ledger=book)
-    _title(screen, "A first comparison", "internal, not private: it reads the real rows, and the ledger notes it")
+    _show_title(screen, "A first comparison", "internal, not private: it reads the real rows, and the ledger notes it")
     screen.lines(comparison_lines(found))
     screen.line()
-    screen.line(_meaning(found))
-    _title(screen, "Files", "")
-    screen.lines(aligned(_files(survey, schema_file, output, release_file, book)))
+    screen.line(_explain_distances(found))
+    _show_title(screen, "Files", "")
+    screen.lines(align_columns(_list_files(survey, schema_file, output, release_file, book)))
     if as_json:
         report_json(
             {
-                **facts(release, book=book, output=output, release=release_file, rows=written),
+                **run_facts(release, book=book, output=output, release=release_file, rows=written),
                 "survey": survey,
                 "schema": schema_file,
                 "comparison": {
@@ -137,21 +137,21 @@ def write_survey(path: Path) -> int:
     """Write the survey as a CSV file; how many answers it has."""
     from statsmodels.datasets import fair
 
-    from understudy.atomic import whole
+    from understudy.atomic import write_file_atomically
 
     table = fair.load_pandas().data
     names = [str(name) for name in table.columns]
     lines = [",".join(names), *(",".join(f"{cell:.7g}" for cell in row) for row in table.itertuples(index=False))]
-    with whole(path, private=True) as draft:
+    with write_file_atomically(path, private=True) as draft:
         draft.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return len(table)
 
 
-def questionnaire(draft: Schema) -> Schema:
+def declare_survey_answers(draft: Schema) -> Schema:
     """The draft with what the form itself makes public filled in: the answers one could tick, and that all were answered."""
     from understudy.schema import Categorical, Real
 
-    for name, answers in QUESTIONNAIRE.items():
+    for name, answers in SURVEY_ANSWERS.items():
         draft = draft.with_column(Categorical(name=name, values=answers, ordered=True, nullable=False))
     affairs = draft["affairs"]
     if isinstance(affairs, Real):
@@ -159,28 +159,30 @@ def questionnaire(draft: Schema) -> Schema:
     return draft
 
 
-def comparison_lines(found: Comparison, most: int = 5) -> list[str]:
+def comparison_lines(found: MarginalComparison, most: int = 5) -> list[str]:
     """Columns and the farthest pairs, with bars that are full at distance 0.5."""
     rows = [["distance of columns", "", ""]]
-    rows += [[gap.clique[0], f"{gap.distance:.3f}", bar(2 * gap.distance)] for gap in found.columns]
+    rows += [[gap.clique[0], f"{gap.distance:.3f}", draw_bar(2 * gap.distance)] for gap in found.columns]
     rows += [["", "", ""], ["farthest pairs", "", ""]]
-    rows += [[" × ".join(gap.clique), f"{gap.distance:.3f}", bar(2 * gap.distance)] for gap in found.worst_pairs(most)]
-    return aligned(rows)
+    rows += [
+        [" × ".join(gap.clique), f"{gap.distance:.3f}", draw_bar(2 * gap.distance)] for gap in found.worst_pairs(most)
+    ]
+    return align_columns(rows)
 
 
-def _meaning(found: Comparison) -> str:
+def _explain_distances(found: MarginalComparison) -> str:
     return (
         f"0 is the same, 1 has nothing in common. Columns are {found.mean_column:.3f} off on average, pairs {found.mean_pair:.3f}:"
         f" of a hundred rows {100 * found.mean_pair:.0f} are in a wrong cell of a table of two columns."
     )
 
 
-def _title(screen: Screen, title: str, what: str) -> None:
+def _show_title(screen: Screen, title: str, what: str) -> None:
     screen.line()
     screen.line(f"{title}   {what}".rstrip(), style="bold magenta")
 
 
-def _files(survey: Path, schema: Path, output: Path, release: Path, book: Path) -> list[list[str]]:
+def _list_files(survey: Path, schema: Path, output: Path, release: Path, book: Path) -> list[list[str]]:
     return [
         [str(survey), "the original: keep it"],
         [str(schema), "what is public about it"],

@@ -11,24 +11,26 @@ from understudy.cli import options
 from understudy.cli.layout import report_json
 from understudy.cli.paths import check_input, check_outputs
 from understudy.cli.screen import Screen
-from understudy.cli.stop import Stopped, interrupted
+from understudy.cli.stop import CommandStopped, is_interruption
 from understudy.errors import Refused
-from understudy.text import aligned
+from understudy.text import align_columns
 
 if TYPE_CHECKING:
     from understudy.schema import Column, Schema
 
-REMINDER = "The draft was written by looking at the rows. It becomes public by being used: read it as something you are about to publish."
+DRAFT_REMINDER = "The draft was written by looking at the rows. It becomes public by being used: read it as something you are about to publish."
 
 
 @click.command(short_help="Draft what is public about a table.")
-@click.argument("file", type=options.FILE)
+@click.argument("file", type=options.PATH_TYPE)
 @click.option(
     "--public-domains", is_flag=True, help="The values in this file are public knowledge: write values and bounds down."
 )
-@click.option("-o", "--output", type=options.FILE, required=True, metavar="SCHEMA", help="The .yaml file to write.")
+@click.option(
+    "-o", "--output", type=options.PATH_TYPE, required=True, metavar="SCHEMA", help="The .yaml file to write."
+)
 @click.option("--overwrite", is_flag=True, help="Write SCHEMA anew where it exists; what was edited in it is gone.")
-@options.csv
+@options.csv_options
 @options.as_json
 @click.pass_obj
 def describe(
@@ -56,26 +58,26 @@ def describe(
             draft = make_draft(source, public_domains=public_domains)
         save_schema(draft, output)
     except BaseException as error:
-        if interrupted(error):
-            raise Stopped(f"interrupted. {output} was not written; describing spends nothing.") from None
+        if is_interruption(error):
+            raise CommandStopped(f"interrupted. {output} was not written; describing spends nothing.") from None
         raise
     if as_json:
-        report_json({"output": output, "columns": facts(draft), "reminder": REMINDER})
+        report_json({"output": output, "columns": draft_facts(draft), "reminder": DRAFT_REMINDER})
     else:
-        show(screen, draft, output)
+        show_draft(screen, draft, output)
 
 
-def facts(draft: Schema) -> list[dict[str, object]]:
+def draft_facts(draft: Schema) -> list[dict[str, object]]:
     """A draft for a program."""
-    from understudy.schema import holes
+    from understudy.schema import open_domains
 
-    open_ = {hole.column: hole.what for hole in holes(draft)}
+    open_ = {hole.column: hole.what for hole in open_domains(draft)}
     return [
         {
             "name": column.name,
             "type": column.type,
             "role": str(column.role),
-            "released": column.modelled,
+            "released": column.is_modelled,
             "open": open_.get(column.name),
             "note": column.note,
         }
@@ -83,22 +85,22 @@ def facts(draft: Schema) -> list[dict[str, object]]:
     ]
 
 
-def show(screen: Screen, draft: Schema, output: Path) -> None:
+def show_draft(screen: Screen, draft: Schema, output: Path) -> None:
     """A draft for a person at a terminal."""
-    screen.lines(aligned([[c.name, c.type, _state(c)] for c in draft.columns]))
+    screen.lines(align_columns([[c.name, c.type, _column_state(c)] for c in draft.columns]))
     screen.line()
     screen.line(f"Draft → {output}", style="bold")
-    screen.line(REMINDER)
+    screen.line(DRAFT_REMINDER)
 
 
-def _state(column: Column) -> str:
-    from understudy.schema import Categorical, Undeclared
+def _column_state(column: Column) -> str:
+    from understudy.schema import Categorical, UndeclaredColumn
 
-    if not column.modelled:
+    if not column.is_modelled:
         return f"left out{': ' + column.note if column.note else ''}"
-    if column.closed:
+    if column.is_closed:
         return "public: all of it"
-    if isinstance(column, Undeclared):
+    if isinstance(column, UndeclaredColumn):
         return "type will be learned, or fill it in"
     what = "values" if isinstance(column, Categorical) else "bounds"
     return f"{what} will be learned, or fill them in{'; ' + column.note if column.note else ''}"

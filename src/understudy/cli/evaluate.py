@@ -13,31 +13,33 @@ from understudy.cli import options
 from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_outputs
 from understudy.cli.screen import Screen
-from understudy.cli.stop import Stopped, interrupted
-from understudy.text import aligned
+from understudy.cli.stop import CommandStopped, is_interruption
+from understudy.text import align_columns
 
 if TYPE_CHECKING:
     from understudy.reports.report import Report
 
-NAMED = 8
+MAX_TITLES_PER_REASON = 8
 """Titles that a reason is listed with."""
 
-FAMILIES = ("gaussian", "logit", "probit", "poisson")
+MODEL_FAMILIES = ("gaussian", "logit", "probit", "poisson")
 
 
 @click.command(short_help="What a release keeps and risks, on one page.")
-@click.argument("real", type=options.FILE, required=False)
-@click.argument("synthetic", type=options.FILE, nargs=-1)
+@click.argument("real", type=options.PATH_TYPE, required=False)
+@click.argument("synthetic", type=options.PATH_TYPE, nargs=-1)
 @click.option(
     "--release",
-    type=options.FILE,
+    type=options.PATH_TYPE,
     metavar="R",
     help="The release the table came from: adds guarantee, account, card and more attacks.",
 )
-@click.option("--schema", type=options.FILE, metavar="S", help="How to read the columns, where no release says so.")
+@click.option(
+    "--schema", type=options.PATH_TYPE, metavar="S", help="How to read the columns, where no release says so."
+)
 @click.option(
     "--holdout",
-    type=options.FILE,
+    type=options.PATH_TYPE,
     metavar="FILE",
     help="Real rows that the release was not made from: the attacks' control.",
 )
@@ -53,10 +55,10 @@ FAMILIES = ("gaussian", "logit", "probit", "poisson")
 @click.option(
     "--radius", multiple=True, metavar="COLUMN=N", help="How far a number may be off and still match; may be repeated."
 )
-@click.option("--named", type=options.FILE, metavar="FILE", help="A file with names in it, to link with.")
+@click.option("--named", type=options.PATH_TYPE, metavar="FILE", help="A file with names in it, to link with.")
 @click.option("--key", metavar="COLUMN", help="The column that says who is who, in every file that has it.")
 @click.option(
-    "--copy", "copies", type=options.FILE, multiple=True, metavar="FILE", help="Another copy of the same release."
+    "--copy", "copies", type=options.PATH_TYPE, multiple=True, metavar="FILE", help="Another copy of the same release."
 )
 @click.option(
     "--shadows",
@@ -67,11 +69,15 @@ FAMILIES = ("gaussian", "logit", "probit", "poisson")
 )
 @click.option("--without-real", is_flag=True, help="The publishable part, from the release alone.")
 @click.option("--no-risk", is_flag=True, help="Leave the attacks out.")
-@click.option("--ledger", type=options.FILE, metavar="L", help="Where to note that the real rows were read.")
+@click.option("--ledger", type=options.PATH_TYPE, metavar="L", help="Where to note that the real rows were read.")
 @click.option(
-    "-o", "--output", type=options.FILE, metavar="OUT", help="The page to write (.html); its JSON twin goes beside it."
+    "-o",
+    "--output",
+    type=options.PATH_TYPE,
+    metavar="OUT",
+    help="The page to write (.html); its JSON twin goes beside it.",
 )
-@options.csv
+@options.csv_options
 @options.as_json
 @click.pass_obj
 def evaluate(
@@ -108,13 +114,13 @@ def evaluate(
         twin = output.with_suffix(".json")
         check_outputs([output, twin], inputs=[p for p in (real, release, holdout, named, *synthetic, *copies) if p])
     from understudy.reports.evaluate import evaluate as compare
-    from understudy.reports.evaluate import publish
+    from understudy.reports.evaluate import publishable_report
     from understudy.workflow.open import open_source
 
     opened = partial(open_source, delimiter=delimiter, encoding=encoding, multiline=multiline)
     try:
         if without_real:
-            made = publish(release)
+            made = publishable_report(release)
         elif real is None or (not synthetic and release is None):
             raise click.UsageError("say which real table, and which synthetic one or --release")
         else:
@@ -127,10 +133,10 @@ def evaluate(
                     schema=schema,
                     holdout=None if holdout is None else files.enter_context(opened(holdout, only_csv=False)),
                     targets=target or None,
-                    formulas=_formulas(formula),
+                    formulas=_parse_formulas(formula),
                     quasi=quasi or None,
                     sensitive=sensitive or None,
-                    radius=_radii(radius),
+                    radius=_parse_radii(radius),
                     named=named,
                     key=key,
                     copies=copies,
@@ -142,37 +148,37 @@ def evaluate(
         if output is not None:
             made.save(output)
     except BaseException as error:
-        if interrupted(error):
-            raise Stopped("interrupted. No report was written.") from None
+        if is_interruption(error):
+            raise CommandStopped("interrupted. No report was written.") from None
         raise
     if as_json:
         report_json(made.to_dict())
         return
-    report([*lines(made), *([f"page: {output}"] if output else [])])
+    report([*report_lines(made), *([f"page: {output}"] if output else [])])
 
 
-def lines(made: Report) -> list[str]:
+def report_lines(made: Report) -> list[str]:
     """A report for a terminal: every number, and below them what has none and why."""
     from understudy.reports.groups import groups_of
-    from understudy.workflow.evaluate import CHOICE
+    from understudy.workflow.evaluate import CHOICE_WARNING
 
     rows = [[f.title, f"{f.value:.4g}"] for each in made.assessments for f in each if f.value is not None]
-    told = [*aligned(rows, right=[1]), *([""] if rows else [])]
+    told = [*align_columns(rows, right=[1]), *([""] if rows else [])]
     groups = groups_of(made.risk)
     if groups is not None:
         told += [groups.sentence(), ""]
     if made.trade:
         table = [["risk against utility", "error", "match risk"]]
         table += [[name, f"{error:.4g}", f"{risk:.4g}"] for name, error, risk in made.trade]
-        told += [*aligned(table, right=[1, 2]), CHOICE, ""]
+        told += [*align_columns(table, right=[1, 2]), CHOICE_WARNING, ""]
     reasons: dict[str, list[str]] = {}
     for title, reason in made.not_computed:
         reasons.setdefault(reason, []).append(title)
     if reasons:
         told += ["Not computed:"]
         for reason, titles in reasons.items():
-            more = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
-            told.append(f"  {', '.join(titles[:NAMED])}{more}: {reason}")
+            more = f" and {len(titles) - MAX_TITLES_PER_REASON} more" if len(titles) > MAX_TITLES_PER_REASON else ""
+            told.append(f"  {', '.join(titles[:MAX_TITLES_PER_REASON])}{more}: {reason}")
         told.append("")
     told.append(
         "Internal: reads real data. Not private." if made.internal else "From the release alone; it may be published."
@@ -180,17 +186,17 @@ def lines(made: Report) -> list[str]:
     return told
 
 
-def _formulas(given: tuple[str, ...]) -> dict[str, str]:
+def _parse_formulas(given: tuple[str, ...]) -> dict[str, str]:
     """Each formula with its family."""
     found = {}
     for text in given:
         family, colon, formula = text.partition(":")
-        known = colon and family.strip() in FAMILIES
+        known = colon and family.strip() in MODEL_FAMILIES
         found[formula.strip() if known else text] = family.strip() if known else "gaussian"
     return found
 
 
-def _radii(given: tuple[str, ...]) -> dict[str, float] | None:
+def _parse_radii(given: tuple[str, ...]) -> dict[str, float] | None:
     found = {}
     for text in given:
         column, _, number = text.rpartition("=")

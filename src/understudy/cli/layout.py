@@ -10,10 +10,10 @@ from pathlib import Path
 from understudy.cli.printer import write_json, write_line
 
 
-def bar(share: float, width: int = 24) -> str:
+def draw_bar(share: float, width: int = 24) -> str:
     """A bar that is full at 1.
 
-    >>> bar(0.5, 4), bar(0.0, 4)
+    >>> draw_bar(0.5, 4), draw_bar(0.0, 4)
     ('██', '')
     """
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
@@ -28,10 +28,10 @@ def report(lines: Sequence[str]) -> None:
 
 def report_json(facts: object) -> None:
     """The same for a program: one JSON value on stdout and nothing else."""
-    write_json(json.dumps(facts, ensure_ascii=False, indent=2, default=_plain))
+    write_json(json.dumps(facts, ensure_ascii=False, indent=2, default=_to_plain_value))
 
 
-def _plain(value: object) -> object:
+def _to_plain_value(value: object) -> object:
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, Path):

@@ -11,14 +11,14 @@ import click
 from understudy.cli import options
 from understudy.cli.layout import report, report_json
 from understudy.errors import Refused
-from understudy.text import aligned
+from understudy.text import align_columns
 
 if TYPE_CHECKING:
-    from understudy.accounting.chain import Entry
-    from understudy.accounting.ledger import Ledger, Totals
+    from understudy.accounting.chain import LedgerEntry
+    from understudy.accounting.ledger import Ledger, LedgerTotals
 
 
-def check_named(path: Path | None) -> None:
+def check_ledger_exists(path: Path | None) -> None:
     """A ledger that is named on the command line is there.
 
     A program that names a new ledger means it. Somebody who types a name expects the account, and the cap, that they opened under it: made
@@ -31,11 +31,11 @@ def check_named(path: Path | None) -> None:
         )
 
 
-def another(book: Path) -> tuple[str, ...]:
+def mention_other_ledgers(book: Path) -> tuple[str, ...]:
     """What is said before an account without a cap is made for a file beside which another ledger lies."""
-    from understudy.accounting.ledger import beside
+    from understudy.accounting.ledger import find_ledgers_beside
 
-    found = [str(path) for path in beside(book)]
+    found = [str(path) for path in find_ledgers_beside(book)]
     if not found:
         return ()
     return (f"Another ledger lies beside this file: {', '.join(found)} (--ledger {found[0]} spends from it).",)
@@ -47,7 +47,7 @@ def ledger() -> None:
 
 
 @ledger.command()
-@click.argument("path", type=options.FILE)
+@click.argument("path", type=options.PATH_TYPE)
 @click.option("--epsilon", required=True, metavar="E", help="ε that may be spent on this dataset in all.")
 @click.option("--delta", metavar="D", help="δ that may be spent on it in all. Default 1e-6.")
 @click.option("--dataset", metavar="NAME", help="The dataset's name, as its owner calls it. Default: the file's name.")
@@ -66,7 +66,7 @@ def init(
     with Ledger.create(
         path, dataset=dataset or path.stem, cap=cap, neighbours=Neighbours(neighbours), unit=unit
     ) as made:
-        facts = _facts(made)
+        facts = _ledger_facts(made)
     if as_json:
         report_json(facts)
     else:
@@ -78,14 +78,14 @@ DEFAULT_CAP_DELTA = "1e-6"
 
 
 @ledger.command()
-@click.argument("path", type=options.FILE)
+@click.argument("path", type=options.PATH_TYPE)
 @options.as_json
 def show(path: Path, as_json: bool) -> None:
     """What was spent on a dataset, run by run, and what is left."""
     from understudy.accounting.ledger import Ledger
 
     with Ledger.open(path) as account:
-        facts, lines = _facts(account), _lines(account)
+        facts, lines = _ledger_facts(account), _ledger_lines(account)
     if as_json:
         report_json(facts)
     else:
@@ -93,7 +93,7 @@ def show(path: Path, as_json: bool) -> None:
 
 
 @ledger.command()
-@click.argument("path", type=options.FILE)
+@click.argument("path", type=options.PATH_TYPE)
 @click.option("--anchor", metavar="HASH", help="A last digest written down earlier; the ledger must still hold it.")
 @options.as_json
 def verify(path: Path, anchor: str | None, as_json: bool) -> None:
@@ -112,8 +112,8 @@ def verify(path: Path, anchor: str | None, as_json: bool) -> None:
 
 
 @ledger.command()
-@click.argument("path", type=options.FILE)
-@click.argument("copy", type=options.FILE)
+@click.argument("path", type=options.PATH_TYPE)
+@click.argument("copy", type=options.PATH_TYPE)
 @options.as_json
 def backup(path: Path, copy: Path, as_json: bool) -> None:
     """Write a backup of the account at PATH to a new file COPY, also while it is in use. Nothing can be spent from a backup."""
@@ -130,8 +130,8 @@ def backup(path: Path, copy: Path, as_json: bool) -> None:
 
 
 @ledger.command()
-@click.argument("copy", type=options.FILE)
-@click.argument("path", type=options.FILE)
+@click.argument("copy", type=options.PATH_TYPE)
+@click.argument("path", type=options.PATH_TYPE)
 @click.option("--anchor", metavar="HASH", help="The newest digest you have of the account; the backup must hold it.")
 @options.as_json
 def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
@@ -139,28 +139,28 @@ def restore(copy: Path, path: Path, anchor: str | None, as_json: bool) -> None:
     from understudy.accounting.ledger import Ledger
 
     with Ledger.restore(copy, path, anchor=anchor) as account:
-        facts, totals = _facts(account), account.totals()
+        facts, totals = _ledger_facts(account), account.totals()
     if as_json:
         report_json(facts)
         return
-    report([f"{path}: the account again, with what was spent when {copy} was made: ε = {spent(totals)}."])
+    report([f"{path}: the account again, with what was spent when {copy} was made: ε = {format_spending(totals)}."])
     if not anchor:
         report(["What was spent since is not in it: compare with the digest on the newest release (--anchor)."])
 
 
-def spent(totals: Totals) -> str:
+def format_spending(totals: LedgerTotals) -> str:
     """What was spent, of what may be.
 
     >>> from fractions import Fraction
-    >>> from understudy.accounting.ledger import Totals
-    >>> spent(Totals(epsilon=Fraction(1), delta=Fraction(0), cap_epsilon=Fraction(3), cap_delta=None, runs=1, entries=2))
+    >>> from understudy.accounting.ledger import LedgerTotals
+    >>> format_spending(LedgerTotals(epsilon=Fraction(1), delta=Fraction(0), cap_epsilon=Fraction(3), cap_delta=None, runs=1, entries=2))
     '1.00 of 3.00'
     """
-    from understudy.accounting.budget import spell
+    from understudy.accounting.budget import spell_value
 
     if totals.cap_epsilon is None:
-        return f"{spell(totals.epsilon)}, no cap"
-    return f"{spell(totals.epsilon)} of {spell(totals.cap_epsilon)}"
+        return f"{spell_value(totals.epsilon)}, no cap"
+    return f"{spell_value(totals.epsilon)} of {spell_value(totals.cap_epsilon)}"
 
 
 def account_facts(account: Ledger) -> dict[str, object]:
@@ -179,11 +179,11 @@ def account_facts(account: Ledger) -> dict[str, object]:
     }
 
 
-def _facts(account: Ledger) -> dict[str, object]:
+def _ledger_facts(account: Ledger) -> dict[str, object]:
     from understudy.accounting.aftermath import find_unanswered
 
     chain = account.entries()
-    finished, lost = _runs_finished(chain), find_unanswered(chain)
+    finished, lost = _find_finished_runs(chain), find_unanswered(chain)
     return {
         **account_facts(account),
         "runs": [
@@ -208,16 +208,16 @@ def _facts(account: Ledger) -> dict[str, object]:
     }
 
 
-def _lines(account: Ledger) -> list[str]:
-    from understudy.accounting.aftermath import UNANSWERED, find_unanswered
-    from understudy.accounting.budget import spell
+def _ledger_lines(account: Ledger) -> list[str]:
+    from understudy.accounting.aftermath import UNANSWERED_RUN_EXPLANATION, find_unanswered
+    from understudy.accounting.budget import spell_value
 
     totals, chain = account.totals(), account.entries()
-    finished, lost = _runs_finished(chain), find_unanswered(chain)
-    risk = spell(totals.delta) + ("" if totals.cap_delta is None else f" of {spell(totals.cap_delta)}")
+    finished, lost = _find_finished_runs(chain), find_unanswered(chain)
+    risk = spell_value(totals.delta) + ("" if totals.cap_delta is None else f" of {spell_value(totals.cap_delta)}")
     lines = [
         f"{account.dataset}, for {account.neighbours.phrase(account.unit)}",
-        f"spent: ε = {spent(totals)}; δ = {risk}",
+        f"spent: ε = {format_spending(totals)}; δ = {risk}",
     ]
     if account.is_backup:
         lines.append("a backup: nothing can be spent from it, and what was spent since is not in it")
@@ -225,20 +225,24 @@ def _lines(account: Ledger) -> list[str]:
     for entry in chain:
         if entry.kind == "reserve":
             epsilon, delta = entry.cost
-            outlook = UNANSWERED if entry.run in lost else "--resume takes it up at no new cost"
+            outlook = UNANSWERED_RUN_EXPLANATION if entry.run in lost else "--resume takes it up at no new cost"
             state = "" if entry.run in finished else f"not finished: {outlook}"
-            rows.append([entry.run, _minute(entry.time), spell(epsilon), spell(delta), entry.event, state])
+            rows.append(
+                [entry.run, _to_minute(entry.time), spell_value(epsilon), spell_value(delta), entry.event, state]
+            )
     if len(rows) > 1:
-        lines += ["", *aligned(rows, right=[2, 3])]
-    notes = [f"{_minute(e.time)}  {e.event}: {e.facts.get('text', '')}" for e in chain if e.kind in ("note", "restore")]
+        lines += ["", *align_columns(rows, right=[2, 3])]
+    notes = [
+        f"{_to_minute(e.time)}  {e.event}: {e.facts.get('text', '')}" for e in chain if e.kind in ("note", "restore")
+    ]
     if notes:
         lines += ["", *notes]
     return [*lines, "", f"last digest {account.head}"]
 
 
-def _runs_finished(chain: Sequence[Entry]) -> set[str]:
+def _find_finished_runs(chain: Sequence[LedgerEntry]) -> set[str]:
     return {entry.run for entry in chain if entry.kind == "finish"}
 
 
-def _minute(time: str) -> str:
+def _to_minute(time: str) -> str:
     return time[:16].replace("T", " ")

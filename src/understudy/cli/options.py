@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
-FILE = click.Path(path_type=Path)
+PATH_TYPE = click.Path(path_type=Path)
 """A path; whether it is there is said by our own errors, in one line."""
 
-NEIGHBOURS = ("add_remove", "replace")
-CURRENCIES = ("pure", "gdp", "zcdp")
+NEIGHBOUR_CHOICES = ("add_remove", "replace")
+ACCOUNTING_CHOICES = ("pure", "gdp", "zcdp")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Report as JSON on stdout, and nothing else.")
 epsilon = click.option(
@@ -21,14 +21,14 @@ epsilon = click.option(
 delta = click.option("--delta", metavar="D", help="δ of the run. Default 1e-9, whatever the table holds; 0 for pure ε.")
 neighbours = click.option(
     "--neighbours",
-    type=click.Choice(NEIGHBOURS),
+    type=click.Choice(NEIGHBOUR_CHOICES),
     default="add_remove",
     show_default=True,
     help="Which tables must be hard to tell apart: one row more or less, or one row exchanged (then the number of rows is public).",
 )
 currency = click.option(
     "--currency",
-    type=click.Choice(CURRENCIES),
+    type=click.Choice(ACCOUNTING_CHOICES),
     help="What the run adds up. Default: gdp where δ > 0, pure where it is 0.",
 )
 seed = click.option(
@@ -41,17 +41,17 @@ keep_formulas = click.option(
     help="In a .csv file, leave texts as they are that a spreadsheet would run as formulas. Default: an apostrophe before them.",
 )
 
-TABS = ("tab", "\\t")
+TAB_SPELLINGS = ("tab", "\\t")
 """Ways to type a tab."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _delimiter(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    return "\t" if value in TABS else value
+def _read_delimiter(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    return "\t" if value in TAB_SPELLINGS else value
 
 
-def csv(command: Command) -> Command:
+def csv_options(command: Command) -> Command:
     """How a CSV file is read, where it is not as most are: --delimiter, --encoding and --multiline."""
     for option in (
         click.option(
@@ -63,7 +63,7 @@ def csv(command: Command) -> Command:
         click.option(
             "--delimiter",
             metavar="CHAR",
-            callback=_delimiter,
+            callback=_read_delimiter,
             help="What separates the cells of a CSV file: one character, or tab. Default: what the header line suggests.",
         ),
     ):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from understudy.errors import Refused, TableError
 
-ROWS = (".csv", ".parquet")
+ROW_OUTPUT_SUFFIXES = (".csv", ".parquet")
 """What a file of rows may be called."""
 
 
@@ -22,15 +22,15 @@ def check_input(path: Path) -> None:
 
 def check_outputs(outputs: Iterable[Path | None], *, inputs: Iterable[Path | None], rows: Path | None = None) -> None:
     """Every output can be written, is no input, and is no other output; `rows` must end in .csv or .parquet."""
-    if rows is not None and rows.suffix.lower() not in ROWS:
-        raise Refused(f"{rows}: rows are written as {' or '.join(ROWS)}. Nothing was spent.")
-    taken = {_place(path): path for path in inputs if path is not None}
+    if rows is not None and rows.suffix.lower() not in ROW_OUTPUT_SUFFIXES:
+        raise Refused(f"{rows}: rows are written as {' or '.join(ROW_OUTPUT_SUFFIXES)}. Nothing was spent.")
+    taken = {_identify_file(path): path for path in inputs if path is not None}
     for path in outputs:
         if path is None:
             continue
-        if _place(path) in taken:
+        if _identify_file(path) in taken:
             raise Refused(f"{path}: this file is used for something else here. Name another. Nothing was spent.")
-        taken[_place(path)] = path
+        taken[_identify_file(path)] = path
         if path.exists() and not path.is_file():
             raise Refused(f"{path}: is not a file. Nothing was spent.")
         if not path.parent.is_dir():
@@ -50,7 +50,7 @@ def check_cases(rows: Path, names: Iterable[str]) -> None:
         seen.add(name.lower())
 
 
-def _place(path: Path) -> object:
+def _identify_file(path: Path) -> object:
     """One name for a file, however it is called: a link or a hard link is the same file."""
     try:
         status = path.stat()

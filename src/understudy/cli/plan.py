@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="What a run would cost and miss by. Reads no rows.")
-@click.argument("schema", type=options.FILE)
+@click.argument("schema", type=options.PATH_TYPE)
 @click.option("--epsilon", metavar="E", help="How much privacy to spend, such as 1 or 0.5.")
 @click.option(
     "--accuracy",
@@ -58,7 +58,7 @@ def plan(
         raise click.UsageError("say either --epsilon or --accuracy")
     if accuracy is not None and not rows:
         raise click.UsageError("--accuracy needs --rows: how far noise moves a table depends on how many rows it has")
-    method = settings.chosen(synthesizer, set_options)
+    method = settings.choose_synthesizer(synthesizer, set_options)
     from understudy.workflow.plan import epsilon_for
     from understudy.workflow.plan import plan as make_plan
 
@@ -87,12 +87,12 @@ def plan(
                 progress=screen.step,
             )
     if as_json:
-        report_json(facts(made))
+        report_json(plan_facts(made))
     else:
         report(made.lines())
 
 
-def facts(plan: Plan) -> dict[str, object]:
+def plan_facts(plan: Plan) -> dict[str, object]:
     """A plan for a program."""
     return {
         "synthesizer": plan.synthesizer,

@@ -15,7 +15,7 @@ import traceback
 
 import click
 
-CONTROLS = re.compile(
+CONTROL_CHARACTERS = re.compile(
     "["
     "\x00-\x1f\x7f-\x9f"  # C0, DEL and C1
     "\u2028\u2029"  # line and paragraph separators
@@ -32,7 +32,7 @@ def show_controls(text: str) -> str:
     >>> print(show_controls("age\x1b[2J\nε = 0"))
     age\x1b[2J\nε = 0
     """
-    return CONTROLS.sub(_escape, text)
+    return CONTROL_CHARACTERS.sub(_escape_control, text)
 
 
 def write_line(text: str = "", *, err: bool = False) -> None:
@@ -48,7 +48,7 @@ def write_json(text: str) -> None:
     """
     # What is left to a JSON text of C0 are its own line breaks: within strings they are escaped already.
     lines = text.split("\n")
-    click.echo("\n".join(CONTROLS.sub(_escape_json, line) for line in lines))
+    click.echo("\n".join(CONTROL_CHARACTERS.sub(_escape_json, line) for line in lines))
 
 
 def write_traceback() -> None:
@@ -57,7 +57,7 @@ def write_traceback() -> None:
         write_line(line, err=True)
 
 
-def _escape(match: re.Match[str]) -> str:
+def _escape_control(match: re.Match[str]) -> str:
     return match.group().encode("unicode_escape").decode("ascii")
 
 

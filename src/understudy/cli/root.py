@@ -20,16 +20,24 @@ from understudy.cli.plan import plan
 from understudy.cli.sample import sample
 from understudy.cli.schema import schema
 from understudy.cli.screen import Screen
-from understudy.cli.stop import DONE, FAILED, USAGE, Signals, Stopped, interrupted, say
+from understudy.cli.stop import (
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_USAGE,
+    CommandSignals,
+    CommandStopped,
+    is_interruption,
+    write_last_line,
+)
 from understudy.cli.studio import studio
 from understudy.cli.synthesize import synthesize
 from understudy.cli.synthesizers import synthesizers
 from understudy.errors import UnderstudyError
 
-ENDING = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted."
+HELP_EPILOG = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted."
 
 
-class InOrder(click.Group):
+class OrderedGroup(click.Group):
     """Commands in the order in which a custodian needs them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -38,7 +46,9 @@ class InOrder(click.Group):
 
 
 @click.group(
-    cls=InOrder, epilog=ENDING, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=OrderedGroup,
+    epilog=HELP_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, prog_name="understudy", message="%(prog)s %(version)s")
 def understudy() -> None:
@@ -75,7 +85,7 @@ def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None)
     """
     shown = screen or Screen.of_process()
     debug = bool(os.environ.get("UNDERSTUDY_DEBUG"))
-    with Signals() as signals:
+    with CommandSignals() as signals:
         try:
             code = understudy.main(
                 args=None if arguments is None else list(arguments),
@@ -83,38 +93,38 @@ def run(arguments: Sequence[str] | None = None, *, screen: Screen | None = None)
                 standalone_mode=False,
                 obj=shown,
             )
-            return code if isinstance(code, int) else DONE
+            return code if isinstance(code, int) else EXIT_DONE
         except click.UsageError as error:
-            say(f"{_usage(error)} Nothing was done.")
-            return USAGE
+            write_last_line(f"{_usage_message(error)} Nothing was done.")
+            return EXIT_USAGE
         except click.ClickException as error:
-            say(error.format_message())
+            write_last_line(error.format_message())
             return error.exit_code
-        except Stopped as stop:
-            say(str(stop))
+        except CommandStopped as stop:
+            write_last_line(str(stop))
             return signals.code
         except BaseException as error:
-            if interrupted(error) or isinstance(error, click.Abort):
-                say("interrupted. Nothing was spent and nothing was written.")
+            if is_interruption(error) or isinstance(error, click.Abort):
+                write_last_line("interrupted. Nothing was spent and nothing was written.")
                 return signals.code
             if debug or isinstance(error, SystemExit | GeneratorExit):
                 raise
             if isinstance(error, UnderstudyError):
-                say(str(error))
+                write_last_line(str(error))
             else:
                 # An unforeseen message may quote a cell, so only its kind is shown.
                 from understudy.accounting.aftermath import find_spent_note
 
                 kind = type(error).__name__
-                say(
+                write_last_line(
                     f"stopped by an unexpected {kind}. {find_spent_note(error)} UNDERSTUDY_DEBUG=1 shows where, on this terminal only."
                 )
-            return FAILED
+            return EXIT_FAILED
         finally:
             shown.close()
 
 
-def _usage(error: click.UsageError) -> str:
+def _usage_message(error: click.UsageError) -> str:
     """What was wrong with the command line, and where its help is."""
     what = " ".join(error.format_message().split()).rstrip(".")
     where = error.ctx.command_path if error.ctx else "understudy"

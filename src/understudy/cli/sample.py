@@ -10,19 +10,19 @@ from understudy.cli import options
 from understudy.cli.layout import report_json
 from understudy.cli.paths import check_outputs
 from understudy.cli.screen import Screen
-from understudy.cli.stop import Stopped, interrupted
-from understudy.text import amount
+from understudy.cli.stop import CommandStopped, is_interruption
+from understudy.text import format_count
 
 
 @click.command(short_help="More rows from a release, at no cost.")
-@click.argument("release", type=options.FILE)
+@click.argument("release", type=options.PATH_TYPE)
 @click.option(
     "-n", "--rows", type=click.IntRange(min=0), metavar="N", help="How many rows. Default: the release's own estimate."
 )
 @click.option(
     "-o",
     "--output",
-    type=options.FILE,
+    type=options.PATH_TYPE,
     required=True,
     metavar="OUT",
     help="A .csv or .parquet file to write, or a folder for parts.",
@@ -50,7 +50,7 @@ def sample(
     as_json: bool,
 ) -> None:
     """Write synthetic rows of RELEASE. Repeat it as often as you like: it reads no real row and spends nothing."""
-    fixed = dict(_pair(text) for text in given)
+    fixed = dict(_parse_given(text) for text in given)
     if partition_rows is None:
         check_outputs([output], inputs=[release], rows=output)
     from understudy.releases.file.archive import load
@@ -68,18 +68,18 @@ def sample(
                 progress=screen.step,
             )
     except BaseException as error:
-        if interrupted(error):
-            raise Stopped(f"interrupted. {output} was not written; sampling spends nothing.") from None
+        if is_interruption(error):
+            raise CommandStopped(f"interrupted. {output} was not written; sampling spends nothing.") from None
         raise
     if as_json:
         report_json({"output": output, "rows": written, "guarantee": loaded.guarantee.sentence()})
         return
-    screen.stage("writing", f"{amount(written, 'row')} → {output}")
+    screen.stage("writing", f"{format_count(written, 'row')} → {output}")
     screen.line()
     screen.line(f"{loaded.guarantee.sentence()} Sampling spent nothing more.")
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _parse_given(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise click.BadParameter("write it as COLUMN=VALUE", param_hint="'--given'")

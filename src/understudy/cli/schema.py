@@ -11,11 +11,11 @@ from understudy.cli.layout import report, report_json
 from understudy.cli.paths import check_input, check_outputs
 from understudy.cli.screen import Screen
 
-REMINDER = (
+SCHEMA_REMINDER = (
     "What a schema states becomes public by being used. Where a tool took it from the rows, write `learn` instead."
 )
 
-FORMAT = click.Choice(["understudy", "csvw", "frictionless", "sdv", "dpsynth", "nist", "smartnoise"])
+SCHEMA_FORMATS = click.Choice(["understudy", "csvw", "frictionless", "sdv", "dpsynth", "nist", "smartnoise"])
 
 
 @click.group(short_help="Schemas from and for other tools.")
@@ -24,10 +24,10 @@ def schema() -> None:
 
 
 @schema.command(short_help="Turn one description of a table into another.")
-@click.argument("file", type=options.FILE)
-@click.option("-o", "--output", type=options.FILE, required=True, metavar="OUT", help="The file to write.")
-@click.option("--from", "source", type=FORMAT, help="What FILE is. Default: told from its words.")
-@click.option("--to", "target", type=FORMAT, default="understudy", show_default=True, help="What OUT will be.")
+@click.argument("file", type=options.PATH_TYPE)
+@click.option("-o", "--output", type=options.PATH_TYPE, required=True, metavar="OUT", help="The file to write.")
+@click.option("--from", "source", type=SCHEMA_FORMATS, help="What FILE is. Default: told from its words.")
+@click.option("--to", "target", type=SCHEMA_FORMATS, default="understudy", show_default=True, help="What OUT will be.")
 @click.option("--table", metavar="NAME", help="Which table, where FILE describes several.")
 @options.as_json
 @click.pass_obj
@@ -49,8 +49,8 @@ def convert(
     lost = save_format(found.schema, output, target)
     if as_json:
         facts = {"output": output, "from": found.format, "to": target, "columns": len(found.schema.columns)}
-        report_json({**facts, "notes": [*found.notes, *lost], "reminder": REMINDER})
+        report_json({**facts, "notes": [*found.notes, *lost], "reminder": SCHEMA_REMINDER})
         return
     report([*found.notes, *lost])  # in a pipe too: what was left out is what this command reports
     screen.line(f"{len(found.schema.columns)} columns, {found.format} → {target}: {output}", style="bold")
-    screen.line(REMINDER)
+    screen.line(SCHEMA_REMINDER)

@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from understudy.cli.printer import show_controls
-from understudy.cli.stop import heed
-from understudy.text import percent
+from understudy.cli.stop import raise_if_interrupted
+from understudy.text import format_percent
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from understudy.cli.console import TextConsole
 
-_NAME, _WHAT = 10, 52
+_STAGE_NAME_WIDTH, _STAGE_TEXT_WIDTH = 10, 52
 
 
 class Screen:
@@ -53,7 +53,7 @@ class Screen:
         return cls(TextConsole(file=sys.stdout, width=100, highlight=False, force_terminal=False, color_system=None))
 
     @property
-    def watched(self) -> bool:
+    def is_watched(self) -> bool:
         """Whether anybody sees this."""
         return self._console is not None
 
@@ -78,25 +78,25 @@ class Screen:
             finally:
                 self._bars, self._tasks = None, {}
 
-    def spending(self, share: float) -> None:
+    def note_spending(self, share: float) -> None:
         """The account has charged this part of the run's budget; said beside the stage that is told next."""
         self._spent = share
 
     def step(self, stage: str, done: float) -> None:
         """A stage has come this far, from 0 to 1; its rounds share one bar. Notes are kept for afterwards."""
-        from understudy.synthesizers.base import NEW_ACCOUNT, NOTES
+        from understudy.synthesizers.base import NEW_ACCOUNT_NOTE, NOTE_PREFIXES
 
-        heed()
+        raise_if_interrupted()
         spent, self._spent = self._spent, None
-        if stage.startswith(NEW_ACCOUNT):  # said before the run, as a warning
+        if stage.startswith(NEW_ACCOUNT_NOTE):  # said before the run, as a warning
             return
-        if stage.startswith(NOTES):
+        if stage.startswith(NOTE_PREFIXES):
             self.notes.append(f"{stage[:1].upper()}{stage[1:]}.")
             return
         if self._bars is None:
             return
         name = stage.partition(" round ")[0]
-        said = percent(done) if spent is None else f"{percent(spent)} of the budget spent"
+        said = format_percent(done) if spent is None else f"{format_percent(spent)} of the budget spent"
         if name not in self._tasks:
             self._tasks[name] = self._bars.add_task(show_controls(name), total=1.0, said=said)
         self._bars.update(self._tasks[name], description=show_controls(stage), completed=done, said=said)
@@ -108,7 +108,9 @@ class Screen:
         from rich.text import Text
 
         told = show_controls(what)
-        text = Text.assemble((f" {name:<{_NAME}} ", "bold cyan"), f"{told:<{_WHAT}}" if share else told)
+        text = Text.assemble(
+            (f" {name:<{_STAGE_NAME_WIDTH}} ", "bold cyan"), f"{told:<{_STAGE_TEXT_WIDTH}}" if share else told
+        )
         if share:
             text.append(f" {share:>6}", style="dim")
         self._console.print_line(text)

@@ -34,7 +34,7 @@ workload = click.option(
 )
 
 
-def chosen(name: str, settings: Sequence[str]) -> Synthesizer:
+def choose_synthesizer(name: str, settings: Sequence[str]) -> Synthesizer:
     """The algorithm with its options; wrong names and values are refused before a file is opened."""
     from understudy.synthesizers import make
 

@@ -9,23 +9,23 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 
 from understudy.cli.printer import write_line
-from understudy.signals import Handler, find_heeded
+from understudy.signals import SignalHandler, find_heeded_signals
 
-DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
-PATIENCE = 2.0
+SECOND_SIGNAL_SECONDS = 2.0
 """Seconds in which a second signal does not disturb the tidying up after the first."""
 
 
-class Stopped(BaseException):
+class CommandStopped(BaseException):
     """A command that was interrupted and knows what was and was not spent and written."""
 
 
-class Interrupt(BaseException):
+class SignalInterrupt(BaseException):
     """A signal arrived. Not a KeyboardInterrupt, because libraries answer that one in ways of their own."""
 
 
-class Signals:
+class CommandSignals:
     """Ctrl-C, a polite kill and a closed terminal raise Interrupt, and are remembered; what the process ignores stays ignored.
 
     Remembered, because a library may answer a signal with an exception of its own; whatever ends the command then is an interruption.
@@ -33,51 +33,51 @@ class Signals:
 
     def __init__(self) -> None:
         self.caught: int | None = None
-        self._when = -PATIENCE
-        self._before: dict[signal.Signals, Handler] = {}
+        self._when = -SECOND_SIGNAL_SECONDS
+        self._before: dict[signal.Signals, SignalHandler] = {}
 
     @property
     def code(self) -> int:
         """Exit code of an interrupted command."""
-        return 128 + self.caught if self.caught else INTERRUPTED
+        return 128 + self.caught if self.caught else EXIT_INTERRUPTED
 
-    def __enter__(self) -> Signals:
+    def __enter__(self) -> CommandSignals:
         if threading.current_thread() is threading.main_thread():
-            for number, handler in find_heeded().items():
+            for number, handler in find_heeded_signals().items():
                 self._before[number] = handler
-                signal.signal(number, self._catch)
-        _watching.append(self)
+                signal.signal(number, self._catch_signal)
+        _active_signals.append(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _watching.remove(self)
+        _active_signals.remove(self)
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _catch(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        impatient = time.monotonic() - self._when < PATIENCE
+    def _catch_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        impatient = time.monotonic() - self._when < SECOND_SIGNAL_SECONDS
         self.caught, self._when = number, time.monotonic()
         if not impatient:
-            raise Interrupt
+            raise SignalInterrupt
 
 
-_watching: list[Signals] = []
+_active_signals: list[CommandSignals] = []
 
 
-def interrupted(error: BaseException) -> bool:
+def is_interruption(error: BaseException) -> bool:
     """Whether this exception is, or came of, an interruption."""
-    return isinstance(error, Interrupt | KeyboardInterrupt) or any(s.caught for s in _watching)
+    return isinstance(error, SignalInterrupt | KeyboardInterrupt) or any(s.caught for s in _active_signals)
 
 
-def heed() -> None:
+def raise_if_interrupted() -> None:
     """Raise Interrupt if a signal arrived that a library swallowed, as a database now and then does while it reads."""
-    if any(signals.caught for signals in _watching):
-        raise Interrupt
+    if any(signals.caught for signals in _active_signals):
+        raise SignalInterrupt
 
 
-def say(text: str) -> None:
+def write_last_line(text: str) -> None:
     """One line on stderr; unsaid where the terminal is gone."""
     with suppress(OSError):
         write_line(f"understudy: {' '.join(text.split())}", err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli.layout import report
-from understudy.cli.stop import Stopped, interrupted
+from understudy.cli.stop import CommandStopped, is_interruption
 from understudy.errors import UnderstudyError
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
     Schemas, ledgers and runs are kept beside the tables. Ctrl-C ends it.
     """
     from understudy.studio.redirect import RedirectPage
-    from understudy.studio.serve import Address, serve
+    from understudy.studio.serve import StudioAddress, serve_studio
 
     page = RedirectPage()
 
-    def ready(address: Address) -> None:
+    def announce_address(address: StudioAddress) -> None:
         if not address.first:
             page.remove()
             report(["Opened; that address is used up. For another browser:", f"  {address.url}"])
@@ -43,22 +43,24 @@ def studio(folder: Path, port: int, no_browser: bool) -> None:
 
     cut = 0
 
-    def closed(runs: int) -> None:
+    def note_cut_runs(runs: int) -> None:
         nonlocal cut
         cut = runs
 
     try:
         with page:
-            serve(folder, port=port, ready=ready, closed=closed)
+            serve_studio(folder, port=port, ready=announce_address, closed=note_cut_runs)
     except BaseException as error:
-        if not interrupted(error):
+        if not is_interruption(error):
             raise
         told = (
             f" {cut} run{'s were' if cut > 1 else ' was'} cut off; what the ledger had reserved stays spent."
             if cut
             else ""
         )
-        raise Stopped(f"the studio is closed.{told} Tables, ledgers and runs are in {folder.resolve()}.") from None
+        raise CommandStopped(
+            f"the studio is closed.{told} Tables, ledgers and runs are in {folder.resolve()}."
+        ) from None
 
 
 def open_browser(page: RedirectPage, url: str) -> None:

@@ -10,28 +10,28 @@ import click
 
 from understudy.cli import options, settings
 from understudy.cli.layout import report_json
-from understudy.cli.ledger import account_facts, another, check_named, spent
+from understudy.cli.ledger import account_facts, check_ledger_exists, format_spending, mention_other_ledgers
 from understudy.cli.paths import check_cases, check_input, check_outputs
 from understudy.cli.screen import Screen
-from understudy.cli.stop import Stopped, interrupted
-from understudy.text import amount, listed, percent
+from understudy.cli.stop import CommandStopped, is_interruption
+from understudy.text import format_count, format_percent, join_words
 
 if TYPE_CHECKING:
     from understudy.releases import Release
-    from understudy.tables.sources.source import Source
+    from understudy.tables.sources.source import TableSource
 
-DISCOVERY = frozenset({"types", "values", "bounds", "bins"})
+DISCOVERY_STEPS = frozenset({"types", "values", "bounds", "bins"})
 """Steps of a statement that paid for what the schema left open."""
 
-SELECTION = frozenset({"choice", "errors"})
+SELECTION_STEPS = frozenset({"choice", "errors"})
 """Steps that paid for deciding what to measure."""
 
 
 @click.command(short_help="A private stand-in for a table.")
-@click.argument("file", type=options.FILE)
+@click.argument("file", type=options.PATH_TYPE)
 @click.option(
     "--schema",
-    type=options.FILE,
+    type=options.PATH_TYPE,
     metavar="S",
     help="What is public about FILE; see `describe`. Without it types, values and bounds are learned.",
 )
@@ -40,7 +40,7 @@ SELECTION = frozenset({"choice", "errors"})
 @settings.workload
 @click.option(
     "--public",
-    type=options.FILE,
+    type=options.PATH_TYPE,
     metavar="P",
     help="A table of other people with the same columns that everybody may see: a prior. Declared as public in the guarantee.",
 )
@@ -48,26 +48,29 @@ SELECTION = frozenset({"choice", "errors"})
 @options.delta
 @click.option(
     "--ledger",
-    type=options.FILE,
+    type=options.PATH_TYPE,
     metavar="L",
     help="The account to charge, opened by `ledger init`. Default: FILE.ledger, uncapped.",
 )
 @click.option("--dataset", metavar="NAME", help="The dataset's name in the ledger, as its owner calls it.")
 @options.neighbours
 @options.currency
-@options.csv
+@options.csv_options
 @click.option("--resume", metavar="RUN", help="Take up a run that was cut off, at no new cost.")
 @options.seed
 @click.option(
     "-o",
     "--output",
-    type=options.FILE,
+    type=options.PATH_TYPE,
     required=True,
     metavar="OUT",
     help="A .csv or .parquet file for the synthetic rows.",
 )
 @click.option(
-    "--release", type=options.FILE, metavar="R", help="Also keep the release: measurements, model, guarantee, account."
+    "--release",
+    type=options.PATH_TYPE,
+    metavar="R",
+    help="Also keep the release: measurements, model, guarantee, account.",
 )
 @click.option(
     "--rows", type=click.IntRange(min=0), metavar="N", help="How many synthetic rows. Default: the noisy estimate."
@@ -102,11 +105,11 @@ def synthesize(
 ) -> None:
     """Write a differentially private stand-in for FILE, a CSV or Parquet table."""
     check_budget(epsilon, delta)
-    method = settings.chosen(synthesizer, set_options)
+    method = settings.choose_synthesizer(synthesizer, set_options)
     check_input(file)
     if public is not None:
         check_input(public)
-    check_named(ledger)
+    check_ledger_exists(ledger)
     check_outputs([output, release], inputs=[file, schema, ledger, public], rows=output)
     from understudy.accounting.aftermath import account_for_failure, describe_spending
     from understudy.releases.release import check_rows, refuse_unasked_rows
@@ -121,7 +124,7 @@ def synthesize(
     early: tuple[str, ...] = ()
     try:
         if ledger is None and method.reads_rows:
-            early = (*_announced(source), *another(book))
+            early = (*_announce_new_account(source), *mention_other_ledgers(book))
         for line in early:
             screen.line(line, style="yellow")
         if schema is None:
@@ -147,7 +150,7 @@ def synthesize(
                 run_id=None if resume else run,
                 seed=seed,
                 progress=screen.step,
-                spending=screen.spending,
+                spending=screen.note_spending,
             )
             with account_for_failure(book, made.statement.run):
                 screen.step("writing", 0.0)
@@ -157,16 +160,16 @@ def synthesize(
                 wanted, guard = made.rows if rows is None else rows, not keep_formulas
                 written = made.write(output, wanted, seed=seed, guard_formulas=guard, progress=screen.step)
     except BaseException as error:
-        if interrupted(error):
-            raise Stopped(f"interrupted. {describe_spending(book, run)} {output} was not written.") from None
+        if is_interruption(error):
+            raise CommandStopped(f"interrupted. {describe_spending(book, run)} {output} was not written.") from None
         raise
     finally:
         source.close()
     if as_json:
-        told = facts(made, book=book, output=output, release=release, rows=written)
-        report_json({**told, "left_out": screen.notes, "warnings": [*early, *warnings(made)]})
+        told = run_facts(made, book=book, output=output, release=release, rows=written)
+        report_json({**told, "left_out": screen.notes, "warnings": [*early, *list_warnings(made)]})
     else:
-        show(screen, made, book=book, output=output, release=release, rows=written)
+        show_run(screen, made, book=book, output=output, release=release, rows=written)
 
 
 def check_budget(epsilon: str, delta: str | None) -> None:
@@ -176,9 +179,9 @@ def check_budget(epsilon: str, delta: str | None) -> None:
     Budget.of(epsilon, delta)
 
 
-def facts(made: Release, *, book: Path, output: Path, release: Path | None, rows: int) -> dict[str, object]:
+def run_facts(made: Release, *, book: Path, output: Path, release: Path | None, rows: int) -> dict[str, object]:
     """What a run did, for a program."""
-    from understudy.releases.card.recoded_columns import rare
+    from understudy.releases.card.recoded_columns import rare_rows_by_column
 
     promise = made.guarantee
     return {
@@ -199,22 +202,22 @@ def facts(made: Release, *, book: Path, output: Path, release: Path | None, rows
         "public": list(promise.public),
         "learned": list(promise.learned),
         "exact": list(promise.invariants),
-        "stages": [{"stage": name, "what": what, "share": share} for name, what, share in stages(made)],
+        "stages": [{"stage": name, "what": what, "share": share} for name, what, share in list_stages(made)],
         "run": made.statement.run or None,
-        "ledger": _account(book) if made.statement.run else None,
-        "other": rare(made),
+        "ledger": _read_account(book) if made.statement.run else None,
+        "other": rare_rows_by_column(made),
         "card": made.card.sentence() if made.statement.run else None,
-        "warnings": list(warnings(made)),
+        "warnings": list(list_warnings(made)),
     }
 
 
-def show(screen: Screen, made: Release, *, book: Path, output: Path, release: Path | None, rows: int) -> None:
+def show_run(screen: Screen, made: Release, *, book: Path, output: Path, release: Path | None, rows: int) -> None:
     """What a run did, for a person at a terminal."""
-    if not screen.watched:
+    if not screen.is_watched:
         return
-    for name, what, share in stages(made):
-        screen.stage(name, what, percent(share))
-    screen.stage("writing", f"{amount(rows, 'row')} → {output}")
+    for name, what, share in list_stages(made):
+        screen.stage(name, what, format_percent(share))
+    screen.stage("writing", f"{format_count(rows, 'row')} → {output}")
     if release is not None:
         screen.stage("", f"release → {release}")
     screen.line()
@@ -223,67 +226,71 @@ def show(screen: Screen, made: Release, *, book: Path, output: Path, release: Pa
         from understudy.accounting.ledger import Ledger
 
         with Ledger.open(book) as account:
-            charged = f" Spent: {spent(account.totals())} ({book})."
+            charged = f" Spent: {format_spending(account.totals())} ({book})."
     screen.line(f"{made.guarantee.sentence()}{charged}", style="bold")
-    for line in _summary(made):
+    for line in _summarise_guarantee(made):
         screen.line(line)
     if made.statement.run:
         screen.line(f"{made.card.sentence()} See `understudy card`." if release is not None else made.card.sentence())
     for line in screen.notes:
         screen.line(line)
-    for line in warnings(made):
+    for line in list_warnings(made):
         screen.line(line, style="yellow")
 
 
-def stages(made: Release) -> list[tuple[str, str, float]]:
+def list_stages(made: Release) -> list[tuple[str, str, float]]:
     """What was done in each stage that costs something, and its part of the budget."""
     steps = made.statement.steps
-    discovery = sum(float(step.share) for step in steps if step.asked in DISCOVERY)
-    selection = [float(step.share) for step in steps if step.asked in SELECTION]
-    rest = sum(float(step.share) for step in steps if step.asked not in DISCOVERY | SELECTION)
-    columns = amount(len(made.schema), "column")
-    found = _learned(made)
+    discovery = sum(float(step.share) for step in steps if step.asked in DISCOVERY_STEPS)
+    selection = [float(step.share) for step in steps if step.asked in SELECTION_STEPS]
+    rest = sum(float(step.share) for step in steps if step.asked not in DISCOVERY_STEPS | SELECTION_STEPS)
+    columns = format_count(len(made.schema), "column")
+    found = _count_learned(made)
     described = f"{columns}; {found} learned" if found else f"{columns}, all declared"
     told = [("schema", described, discovery)]
     if selection:
-        told.append(("selection", f"{amount(len(selection), 'question')} about what to measure", sum(selection)))
+        told.append(("selection", f"{format_count(len(selection), 'question')} about what to measure", sum(selection)))
     if steps:
         measured = made.measurements
         cells = sum(m.values.size for m in measured) + sum(m.values.size for m in measured.sparse)
         told.append(
-            ("measuring", f"{amount(len(measured) + len(measured.sparse), 'marginal')}, {amount(cells, 'cell')}", rest)
+            (
+                "measuring",
+                f"{format_count(len(measured) + len(measured.sparse), 'marginal')}, {format_count(cells, 'cell')}",
+                rest,
+            )
         )
     return told
 
 
-def warnings(made: Release) -> tuple[str, ...]:
+def list_warnings(made: Release) -> tuple[str, ...]:
     """Plain words about this budget on this many rows; the number is the noisy one or the declared one."""
-    from understudy.accounting.advice import advice
+    from understudy.accounting.advice import advise_on_budget
     from understudy.accounting.budget import Budget
-    from understudy.releases.card.degenerate_columns import few, lines
-    from understudy.releases.card.recoded_columns import lost
+    from understudy.releases.card.degenerate_columns import degenerate_column_lines, join_first_names
+    from understudy.releases.card.recoded_columns import columns_without_bounds
 
     promise = made.guarantee
     if not promise.epsilon:
         return ()
     declared = made.schema.rows
     rows = made.rows if declared is None else declared
-    told = advice(Budget(promise.epsilon, promise.delta), rows=rows, noisy=declared is None)
+    told = advise_on_budget(Budget(promise.epsilon, promise.delta), rows=rows, noisy=declared is None)
     if rows == 0:
         told = (
             *told,
             "The noisy number of rows is not positive, so there are no synthetic rows. Use --rows, more rows or a larger ε.",
         )
-    if gone := lost(made):
+    if gone := columns_without_bounds(made):
         told = (
             *told,
-            f"No bounds stood out of the noise in {few(gone)}: what was in these columns is lost. Declare their `min` and `max` in"
+            f"No bounds stood out of the noise in {join_first_names(gone)}: what was in these columns is lost. Declare their `min` and `max` in"
             " a schema, or use a larger ε.",
         )
-    return (*told, *lines(made.card.piles))
+    return (*told, *degenerate_column_lines(made.card.degenerate_columns))
 
 
-def _learned(made: Release) -> str:
+def _count_learned(made: Release) -> str:
     """How many types, lists and bounds were bought."""
     kinds = [what for name in made.schema for what in made.schema[name].learned]
     nouns = (
@@ -293,34 +300,36 @@ def _learned(made: Release) -> str:
         ("missing codes", "set of missing codes", "sets of missing codes"),
         ("bins", "set of bins", "sets of bins"),
     )
-    parts = [amount(kinds.count(kind), one, many) for kind, one, many in nouns if kind in kinds]
-    return listed(parts)
+    parts = [format_count(kinds.count(kind), one, many) for kind, one, many in nouns if kind in kinds]
+    return join_words(parts)
 
 
-def _summary(made: Release) -> list[str]:
+def _summarise_guarantee(made: Release) -> list[str]:
     """The promise's small print, as few lines as it takes."""
-    from understudy.releases.card.recoded_columns import recoded
+    from understudy.releases.card.recoded_columns import recoding_lines
 
     promise = made.guarantee
     lines = []
     if promise.public:
         lines.append(f"Public by your declaration or the table's header: {'; '.join(promise.public)}.")
     if promise.learned:
-        lines.append(f"Learned from the rows and paid for: {'; '.join(_shortened(line) for line in promise.learned)}.")
+        lines.append(
+            f"Learned from the rows and paid for: {'; '.join(_shorten_line(line) for line in promise.learned)}."
+        )
     if promise.invariants:
         lines.append(f"Not protected, because it holds exactly: {'; '.join(promise.invariants)}.")
-    return [*lines, *recoded(made)]
+    return [*lines, *recoding_lines(made)]
 
 
-def _shortened(line: str) -> str:
+def _shorten_line(line: str) -> str:
     """A line about columns with the first few of many; the release names them all."""
-    from understudy.releases.card.degenerate_columns import few
+    from understudy.releases.card.degenerate_columns import join_first_names
 
     what, of, names = line.partition(" of ")
-    return f"{what}{of}{few(names.split(', '))}" if of else line
+    return f"{what}{of}{join_first_names(names.split(', '))}" if of else line
 
 
-def _announced(source: Source) -> tuple[str, ...]:
+def _announce_new_account(source: TableSource) -> tuple[str, ...]:
     """What is said before a new account is made."""
     from understudy.workflow.account import announce_account
 
@@ -328,7 +337,7 @@ def _announced(source: Source) -> tuple[str, ...]:
     return () if news is None else (f"{news[:1].upper()}{news[1:]}.",)
 
 
-def _account(book: Path) -> dict[str, object]:
+def _read_account(book: Path) -> dict[str, object]:
     from understudy.accounting.ledger import Ledger
 
     with Ledger.open(book) as account:

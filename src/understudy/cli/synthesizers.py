@@ -9,13 +9,13 @@ import click
 
 from understudy.cli import options
 from understudy.cli.layout import report, report_json
-from understudy.text import aligned, listed
+from understudy.text import align_columns, join_words
 
 if TYPE_CHECKING:
     from understudy.synthesizers import Synthesizer
 
-_ASPECTS = ("workload", "data", "budget", "efficiency")
-_WIDTH = 100
+_AWARENESS_ASPECTS = ("workload", "data", "budget", "efficiency")
+_PAGE_WIDTH_CHARACTERS = 100
 
 
 @click.command(short_help="The algorithms, and what each adapts to.")
@@ -23,40 +23,40 @@ _WIDTH = 100
 @options.as_json
 def synthesizers(name: str | None, as_json: bool) -> None:
     """The algorithms, and what each adapts to: the workload, the data, the budget, its own cost. With NAME, all about that one."""
-    from understudy.synthesizers import SYNTHESIZERS, kind
-    from understudy.synthesizers.awareness import rows
+    from understudy.synthesizers import SYNTHESIZERS, synthesizer_class
+    from understudy.synthesizers.awareness import awareness_rows
 
     if name is not None:
-        chosen = kind(name)
+        chosen = synthesizer_class(name)
         if as_json:
-            report_json({**_facts(chosen), **_details(chosen)})
+            report_json({**_overview_facts(chosen), **_option_facts(chosen)})
         else:
-            report(_page(chosen))
+            report(_page_lines(chosen))
         return
-    here = [row for row in rows(SYNTHESIZERS) if row.name is not None]
+    here = [row for row in awareness_rows(SYNTHESIZERS) if row.name is not None]
     if as_json:
-        report_json([_facts(SYNTHESIZERS[row.name]) for row in here if row.name is not None])
+        report_json([_overview_facts(SYNTHESIZERS[row.name]) for row in here if row.name is not None])
         return
-    table = [["", *_ASPECTS, ""]]
+    table = [["", *_AWARENESS_ASPECTS, ""]]
     for row in here:
         assert row.name is not None
-        marks = ["yes" if getattr(row.aware, aspect) else "·" for aspect in _ASPECTS]
-        table.append([row.name, *marks, _about(SYNTHESIZERS[row.name])])
-    report([*aligned(table), "", "All about one of them, its options included: understudy synthesizers NAME"])
+        marks = ["yes" if getattr(row.aware, aspect) else "·" for aspect in _AWARENESS_ASPECTS]
+        table.append([row.name, *marks, _first_sentence(SYNTHESIZERS[row.name])])
+    report([*align_columns(table), "", "All about one of them, its options included: understudy synthesizers NAME"])
 
 
-def _facts(kind: type[Synthesizer]) -> dict[str, object]:
+def _overview_facts(kind: type[Synthesizer]) -> dict[str, object]:
     """A line of the table, for a program."""
     return {
         "name": kind.name,
-        "aware": {aspect: getattr(kind.aware, aspect) for aspect in _ASPECTS},
+        "aware": {aspect: getattr(kind.aware, aspect) for aspect in _AWARENESS_ASPECTS},
         "reads_rows": kind.reads_rows,
         "needs_delta": kind.needs_delta,
-        "about": _about(kind),
+        "about": _first_sentence(kind),
     }
 
 
-def _details(kind: type[Synthesizer]) -> dict[str, object]:
+def _option_facts(kind: type[Synthesizer]) -> dict[str, object]:
     """The rest of its page, for a program. Values are written as `--set` reads them."""
     from understudy.synthesizers import options_of
 
@@ -72,37 +72,39 @@ def _details(kind: type[Synthesizer]) -> dict[str, object]:
     }
 
 
-def _page(kind: type[Synthesizer]) -> list[str]:
+def _page_lines(kind: type[Synthesizer]) -> list[str]:
     """All about one algorithm, for a person."""
     from understudy.synthesizers import options_of
 
-    adapts = [aspect for aspect in _ASPECTS[:3] if getattr(kind.aware, aspect)]
+    adapts = [aspect for aspect in _AWARENESS_ASPECTS[:3] if getattr(kind.aware, aspect)]
     facts = [
         ("use it when", kind.about.use),
         ("not when", kind.about.avoid),
         ("cost", kind.about.cost),
         (
             "adapts to",
-            listed([f"the {aspect}" for aspect in adapts])
+            join_words([f"the {aspect}" for aspect in adapts])
             if adapts
             else "nothing: what is asked follows from the schema",
         ),
         ("δ", "needs some, for a threshold" if kind.needs_delta else "0 will do"),
         ("paper", kind.about.paper),
     ]
-    lines = [f"{kind.name}: {_about(kind)}", ""]
+    lines = [f"{kind.name}: {_first_sentence(kind)}", ""]
     for label, words in facts:
-        lines += textwrap.wrap(f"{label:<13}{words}", _WIDTH, subsequent_indent=" " * 13) if words else []
+        lines += (
+            textwrap.wrap(f"{label:<13}{words}", _PAGE_WIDTH_CHARACTERS, subsequent_indent=" " * 13) if words else []
+        )
     found = options_of(kind).values()
     if not found:
         return [*lines, "", "It has no options."]
     lines += ["", "Options, each set by --set OPTION=VALUE:", ""]
     for option in found:
         lines.append(f"  {option.name}={option.stated}   {option.kind}")
-        lines += textwrap.wrap(option.help, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+        lines += textwrap.wrap(option.help, _PAGE_WIDTH_CHARACTERS, initial_indent=" " * 6, subsequent_indent=" " * 6)
     return lines
 
 
-def _about(kind: type[Synthesizer]) -> str:
+def _first_sentence(kind: type[Synthesizer]) -> str:
     """The first sentence of its description."""
     return (kind.__doc__ or "").strip().split("\n")[0].split(". ")[0].rstrip(".")

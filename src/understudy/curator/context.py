@@ -17,15 +17,15 @@ from understudy.accounting.pricing import default_law, scale_for
 from understudy.curator.payment import Till
 from understudy.errors import Refused
 from understudy.measurements import Clique
-from understudy.noise import draw
-from understudy.noise.samplers import LARGEST_SCALE
+from understudy.noise import draw_noise
+from understudy.noise.samplers import MAX_NOISE_SCALE
 from understudy.schema import Schema
 
 Draw = Callable[[Law, Fraction, tuple[int, ...]], NDArray[np.int64]]
 """Exact integer noise of a law, scale and shape."""
 
 
-class Rows(Protocol):
+class TableProtocol(Protocol):
     """The exact integers a table answers. They never leave this room without noise."""
 
     def rows(self) -> int:
@@ -61,7 +61,7 @@ class Rows(Protocol):
     def broken(self) -> int:
         """Number of rows that break a rule, after every unit is bounded."""
 
-    def described(self, schema: Schema) -> Rows:
+    def described(self, schema: Schema) -> TableProtocol:
         """The same rows under another schema."""
 
 
@@ -69,13 +69,13 @@ class Rows(Protocol):
 class Room:
     """Rows, till and noise. `draw` can be replaced by tests, through this constructor and nowhere else."""
 
-    table: Rows
+    table: TableProtocol
     till: Till
     neighbours: Neighbours
     currency: Currency
     epsilon: Fraction
     max_rows: int = 1
-    draw: Draw = draw
+    draw: Draw = draw_noise
 
     @property
     def law(self) -> Law:
@@ -85,13 +85,13 @@ class Room:
     def scale(self, amount: Fraction, sensitivity: Sensitivity) -> Fraction:
         """The smallest scale on the grid whose price is at most `amount`; refused here, before the charge, where none is drawn so wide."""
         scale = scale_for(self.law, amount, sensitivity, self.currency)
-        if scale > LARGEST_SCALE:
+        if scale > MAX_NOISE_SCALE:
             raise Refused(
                 "This part of the budget buys noise wider than any that is drawn (2^50), so nothing was asked. Use a larger ε"
             )
         return scale
 
-    def noisy(self, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
+    def add_noise(self, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
         """Exact counts plus exact noise on every cell, the empty ones too. Counts are far below 2⁶²: their sum cannot wrap.
 
         A scale of 0 is what `scale` gives for an answer on which all neighbours agree, such as the total under replace.
@@ -106,10 +106,10 @@ class Room:
         return Sensitivity(l1=Fraction(2 * m), l2_squared=Fraction(2 * m * m), l0=2 * m, linf=Fraction(m))
 
 
-def split(amount: Fraction, weights: Sequence[float] | None, parts: int) -> list[Fraction]:
+def split_amount(amount: Fraction, weights: Sequence[float] | None, parts: int) -> list[Fraction]:
     """An amount in parts by weight, exactly: the parts never add up to more.
 
-    >>> split(Fraction(1), [1, 3], 2)
+    >>> split_amount(Fraction(1), [1, 3], 2)
     [Fraction(1, 4), Fraction(3, 4)]
     """
     exact = [Fraction(1)] * parts if weights is None else [Fraction(w).limit_denominator(10**6) for w in weights]

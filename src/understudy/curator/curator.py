@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.context import Room, Rows
+from understudy.curator.context import Room, TableProtocol
 from understudy.curator.discovery import close, extras
 from understudy.curator.mechanisms import marginals, quantiles, select_cell, select_marginal, sparse_histogram, sums
 from understudy.curator.mechanisms.sums import Mean, Sum
 from understudy.errors import BudgetExceeded, Refused
 from understudy.measurements import AxisMap, Clique, Distance, Identity, Measurement, Measurements
-from understudy.models.rules.satisfiability import set_aside
+from understudy.models.rules.satisfiability import drop_unsatisfiable_rules
 from understudy.schema import Lattice, Schema
-from understudy.schema.predicates.rules import Broken
+from understudy.schema.predicates.rules import BrokenRowPolicy
 
 
 class Custody:
@@ -79,29 +79,29 @@ class Custody:
         """Close the schema: buy the types, values and bounds nobody declared, for `share` of what is left. Free where all is declared."""
         whole = self._room.till.left
         amount = share * whole
-        found = close.close(self._room, self._schema, amount=amount, delta=delta, progress=progress)
+        found = close.close_schema(self._room, self._schema, amount=amount, delta=delta, progress=progress)
         self._schema, bought, table = found
         self._known = self._known + bought
         self._room = replace(self._room, table=table)
-        self._learn_besides(whole)
+        self._learn_extras(whole)
         return self._schema
 
-    def _learn_besides(self, whole: Fraction) -> None:
+    def _learn_extras(self, whole: Fraction) -> None:
         """Buy what the schema asks for beyond its columns; then set aside rules that what was learned leaves no row for."""
-        if self._schema.count_broken and self._schema.breaches:
-            count, noise = extras.broken(self._room, amount=whole * extras.BROKEN_SHARE)
+        if self._schema.count_broken and self._schema.named_breaches:
+            count, noise = extras.count_broken_rows(self._room, amount=whole * extras.BROKEN_SHARE)
             self.notes.append(f"that about {max(count, 0):,} rows break a rule (standard deviation {noise:.3g})")
         if extras.needs_sizes(self._schema):
-            self._schema = extras.sizes(self._room, self._schema, amount=whole * extras.SIZES_SHARE)
+            self._schema = extras.learn_unit_sizes(self._room, self._schema, amount=whole * extras.SIZES_SHARE)
         days = list(extras.open_weekdays(self._schema))
         for column in days:
             part = whole * min(extras.WEEKDAY_SHARE, extras.WEEKDAYS_SHARE / len(days))
-            self._schema = extras.weekdays(self._room, self._schema, column, amount=part)
+            self._schema = extras.learn_weekdays(self._room, self._schema, column, amount=part)
         maps = extras.open_maps(self._schema)
         for rule in maps:
             part = min(extras.MAP_SHARE, extras.MAPS_SHARE / len(maps))
-            self._schema = extras.mapped(self._room, self._schema, rule, amount=whole * part)
-        self._schema, aside = set_aside(self._schema)
+            self._schema = extras.learn_map(self._room, self._schema, rule, amount=whole * part)
+        self._schema, aside = drop_unsatisfiable_rules(self._schema)
         self.notes += [f"that no row can keep the rule {title}, which was set aside" for title in aside]
         self._room = replace(self._room, table=self._room.table.described(self._schema))
 
@@ -122,11 +122,11 @@ class Custody:
         maps: Sequence[tuple[AxisMap, ...]] | None = None,
     ) -> Measurements:
         """Noisy marginals; the share is split by weight, equally by default."""
-        return marginals.measure(
+        return marginals.measure_marginals(
             self._room,
             self._schema,
             [tuple(c) for c in cliques],
-            amount=self._amount(share),
+            amount=self._amount_of_share(share),
             weights=weights,
             maps=maps,
         )
@@ -137,20 +137,24 @@ class Custody:
 
     def sum(self, column: str, *, share: Fraction | int) -> Sum:
         """The noisy sum of a bounded column, clipped to its bounds."""
-        return sums.total(self._room, self._lattice(column), amount=self._amount(share))
+        return sums.measure_sum(self._room, self._lattice(column), amount=self._amount_of_share(share))
 
     def mean(self, column: str, *, share: Fraction | int) -> Mean:
         """The noisy mean of a bounded column: half of the share for its sum, half for its count."""
-        return sums.mean(self._room, self._lattice(column), amount=self._amount(share))
+        return sums.measure_mean(self._room, self._lattice(column), amount=self._amount_of_share(share))
 
     def quantiles(self, column: str, alphas: Sequence[Fraction], *, share: Fraction | int) -> list[int]:
         """Lattice indices near the quantiles of a bounded column."""
-        return quantiles.quantiles(self._room, self._lattice(column), alphas, amount=self._amount(share))
+        return quantiles.choose_quantiles(
+            self._room, self._lattice(column), alphas, amount=self._amount_of_share(share)
+        )
 
     def sparse(self, clique: Clique, *, share: Fraction | int) -> Measurements:
         """The cells of a large marginal that are safely above zero, with noisy counts; uses the δ set aside for thresholds."""
-        amount, delta = self._amount(share), self._room.till.left_delta
-        found = sparse_histogram.cells(self._room, tuple(clique), amount=amount, delta=delta, schema=self.schema)
+        amount, delta = self._amount_of_share(share), self._room.till.left_delta
+        found = sparse_histogram.measure_sparse_cells(
+            self._room, tuple(clique), amount=amount, delta=delta, schema=self.schema
+        )
         return Measurements((), (found,))
 
     def errors(
@@ -162,7 +166,7 @@ class Custody:
     ) -> dict[Clique, Distance]:
         """Noisy L1 distances between the true marginals and estimates of them; where a clique has `maps`, of coarser bins."""
         self._check_shapes(estimates, maps)
-        return select_marginal.errors(self._room, estimates, amount=self._amount(share), maps=maps)
+        return select_marginal.measure_distances(self._room, estimates, amount=self._amount_of_share(share), maps=maps)
 
     def choose(
         self,
@@ -175,10 +179,10 @@ class Custody:
     ) -> Clique:
         """One clique, chosen privately by a score that lives in this room."""
         self._check_shapes(estimates)
-        return select_marginal.choose(
+        return select_marginal.choose_clique(
             self._room,
             estimates,
-            amount=self._amount(share),
+            amount=self._amount_of_share(share),
             score=score,
             weights=weights,
             penalties=penalties,
@@ -190,9 +194,9 @@ class Custody:
     ) -> tuple[Clique, tuple[int, ...]]:
         """One cell of one clique, chosen privately by how far its count is from its estimate."""
         self._check_shapes(estimates)
-        return select_cell.choose_cell(self._room, self._schema, estimates, amount=self._amount(share))
+        return select_cell.choose_cell(self._room, self._schema, estimates, amount=self._amount_of_share(share))
 
-    def _amount(self, share: Fraction | int) -> Fraction:
+    def _amount_of_share(self, share: Fraction | int) -> Fraction:
         if isinstance(share, float) or not 0 < share <= 1:
             raise Refused("A share is an exact fraction above 0 and at most 1. Nothing was spent")
         amount = share * self._handed
@@ -223,7 +227,7 @@ class Custody:
         return found
 
 
-def agreed_rows(table: Rows, schema: Schema, neighbours: Neighbours) -> int | None:
+def agreed_rows(table: TableProtocol, schema: Schema, neighbours: Neighbours) -> int | None:
     """The number of rows where all neighbours have as many: under replace, one row to the unit, none left out."""
-    whole = schema.unit.id is None and schema.broken is not Broken.DROP
+    whole = schema.unit.id is None and schema.broken is not BrokenRowPolicy.DROP
     return table.rows() if neighbours is Neighbours.REPLACE and whole else None

@@ -13,25 +13,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from understudy.signals import Handler, find_heeded
+from understudy.signals import SignalHandler, find_heeded_signals
 
 
 @contextmanager
-def hold() -> Iterator[None]:
+def hold_signals() -> Iterator[None]:
     """While this lasts signals wait; the first one then does what it would have done. Other threads than the main one get none to hold."""
     held: list[int] = []
 
-    def wait(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    def defer_signal(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         held.append(number)
         if len(held) == 2:
             logging.getLogger("understudy").warning("understudy: stopping as soon as what is paid for is written down.")
 
-    before: dict[signal.Signals, Handler] = {}
+    before: dict[signal.Signals, SignalHandler] = {}
     try:
         if threading.current_thread() is threading.main_thread():
-            for number, handler in find_heeded().items():
+            for number, handler in find_heeded_signals().items():
                 before[number] = handler
-                signal.signal(number, wait)
+                signal.signal(number, defer_signal)
         yield
     finally:
         for number, handler in before.items():

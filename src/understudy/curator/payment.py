@@ -21,16 +21,16 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost
 from understudy.accounting.filter import Filter
-from understudy.curator.interrupts import hold
+from understudy.curator.interrupts import hold_signals
 
-Answer = dict[str, NDArray[np.generic]]
+NoisyAnswer = dict[str, NDArray[np.generic]]
 """Noisy arrays by name: all that a mechanism may hand back."""
 
 Exact = TypeVar("Exact")
 """What was counted, on its way to the noise."""
 
 
-class Run(Protocol):
+class RunProtocol(Protocol):
     """The part of a ledger's run that the till needs."""
 
     def answer(self, step: int, digest: str) -> bytes | None:
@@ -46,7 +46,7 @@ class Run(Protocol):
 class Till:
     """Takes the money, then lets a mechanism draw."""
 
-    def __init__(self, run: Run, filter: Filter, *, context: str = "") -> None:
+    def __init__(self, run: RunProtocol, filter: Filter, *, context: str = "") -> None:
         """`context` names what every answer of the run depends on, such as the schema: a run resumed under another one is refused."""
         self._run = run
         self._context = context
@@ -65,8 +65,12 @@ class Till:
         return self._filter.left_delta
 
     def pay(
-        self, request: Mapping[str, object], cost: Cost, count: Callable[[], Exact], draw: Callable[[Exact], Answer]
-    ) -> Answer:
+        self,
+        request: Mapping[str, object],
+        cost: Cost,
+        count: Callable[[], Exact],
+        draw: Callable[[Exact], NoisyAnswer],
+    ) -> NoisyAnswer:
         """Count, charge, then draw; `request` states everything the answer depends on but the rows and the noise.
 
         Counting is the part that takes long and can fail, so it comes before the charge: what fails there can be asked again for free.
@@ -78,30 +82,30 @@ class Till:
         self.charges.append((str(request["mechanism"]), cost))
         stored = self._run.answer(step, digest)
         if stored is not None:
-            return _unpack(stored)
+            return _unpack_answer(stored)
         exact = count()
-        with hold():
+        with hold_signals():
             self._run.charge(step, cost, digest)
             answer = draw(exact)
-            self._run.store(step, digest, _pack(answer))
+            self._run.store(step, digest, _pack_answer(answer))
         return answer
 
 
-def fingerprint(array: NDArray[np.generic]) -> str:
+def fingerprint_array(array: NDArray[np.generic]) -> str:
     """A short name for an array in a request, so that requests stay small.
 
-    >>> fingerprint(np.zeros(3)) == fingerprint(np.zeros(3)), fingerprint(np.zeros(3)) == fingerprint(np.ones(3))
+    >>> fingerprint_array(np.zeros(3)) == fingerprint_array(np.zeros(3)), fingerprint_array(np.zeros(3)) == fingerprint_array(np.ones(3))
     (True, False)
     """
     return hashlib.sha256(f"{array.dtype}{array.shape}".encode() + np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
-def _pack(answer: Answer) -> bytes:
+def _pack_answer(answer: NoisyAnswer) -> bytes:
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **answer)
     return buffer.getvalue()
 
 
-def _unpack(payload: bytes) -> Answer:
+def _unpack_answer(payload: bytes) -> NoisyAnswer:
     with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}

@@ -1,7 +1,15 @@
 """What was released: cliques, linear maps, noisy integer values and their price."""
 
 from understudy.measurements.maps import AxisMap, Centring, Identity, Partition
-from understudy.measurements.measurement import Clique, Distance, Gap, Measurement, Measurements, Sparse, gaps_of
+from understudy.measurements.measurement import (
+    Clique,
+    Distance,
+    Gap,
+    Measurement,
+    Measurements,
+    SparseMeasurement,
+    distances_with_estimates,
+)
 
 __all__ = [
     "AxisMap",
@@ -13,6 +21,6 @@ __all__ = [
     "Measurement",
     "Measurements",
     "Partition",
-    "Sparse",
-    "gaps_of",
+    "SparseMeasurement",
+    "distances_with_estimates",
 ]

@@ -29,12 +29,12 @@ class Identity:
         return self.size
 
     @property
-    def hit(self) -> int:
+    def own_entry(self) -> int:
         """The one entry of a cell's column that differs from the others; with `miss`, all that sensitivities need."""
         return 1
 
     @property
-    def miss(self) -> int:
+    def other_entry(self) -> int:
         """Every other entry of a cell's column."""
         return 0
 
@@ -67,12 +67,12 @@ class Partition:
         return max(self.bins) + 1
 
     @property
-    def hit(self) -> int:
+    def own_entry(self) -> int:
         """The one entry of a cell's column that differs from the others; with `miss`, all that sensitivities need."""
         return 1
 
     @property
-    def miss(self) -> int:
+    def other_entry(self) -> int:
         """Every other entry of a cell's column."""
         return 0
 
@@ -99,12 +99,12 @@ class Centring:
         return self.size
 
     @property
-    def hit(self) -> int:
+    def own_entry(self) -> int:
         """The one entry of a cell's column that differs from the others; with `miss`, all that sensitivities need."""
         return self.size - 1
 
     @property
-    def miss(self) -> int:
+    def other_entry(self) -> int:
         """Every other entry of a cell's column."""
         return -1
 

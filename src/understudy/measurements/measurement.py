@@ -44,7 +44,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, eq=False)
-class Sparse:
+class SparseMeasurement:
     """The cells of a large marginal that passed a stability threshold; those below it are not shown, nor is how many there were.
 
     `codes` has one row per shown cell and one column per column of the clique; `values` are their noisy counts, all above `threshold`.
@@ -100,24 +100,26 @@ class Gap:
         return cls(distance, np.rint(estimate * distance.grid).astype(np.int64))
 
 
-MOST_GAP_CELLS = 4_000_000
+MAX_ESTIMATE_DISTANCE_CELLS = 4_000_000
 """Cells of all estimates that a run keeps beside its distances: about 30 MB before packing."""
 
-MOST_GAPS = 30_000
+MAX_ESTIMATE_DISTANCES = 30_000
 """Estimates that a run keeps: each is a member of a release file, which holds at most 65,535."""
 
 
-def gaps_of(distances: Mapping[Clique, Distance], estimates: Mapping[Clique, NDArray[np.float64]]) -> tuple[Gap, ...]:
+def distances_with_estimates(
+    distances: Mapping[Clique, Distance], estimates: Mapping[Clique, NDArray[np.float64]]
+) -> tuple[Gap, ...]:
     """Paid distances with the estimates they were measured from, small marginals first, as many as a release should carry.
 
-    >>> gaps_of({}, {})
+    >>> distances_with_estimates({}, {})
     ()
     """
     kept: list[Gap] = []
     cells = 0
     for clique in sorted(distances, key=lambda c: estimates[c].size):
         cells += estimates[clique].size
-        if cells > MOST_GAP_CELLS or len(kept) == MOST_GAPS:
+        if cells > MAX_ESTIMATE_DISTANCE_CELLS or len(kept) == MAX_ESTIMATE_DISTANCES:
             break
         kept.append(Gap.of(distances[clique], estimates[clique]))
     return tuple(kept)
@@ -128,7 +130,7 @@ class Measurements(Sequence[Measurement]):
     """A list of measurements that can be asked whether a clique was bought already."""
 
     items: tuple[Measurement, ...] = ()
-    sparse: tuple[Sparse, ...] = ()
+    sparse: tuple[SparseMeasurement, ...] = ()
     gaps: tuple[Gap, ...] = ()
 
     @overload

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.models.dense import DenseModel
-from understudy.models.model import Arrays, Codes, Conditional, Facts, Model, Portable, default_rows
+from understudy.models.model import Arrays, Codes, ConditionalModel, Facts, Model, PortableModel, default_rows
 from understudy.models.network import NetworkModel
 from understudy.models.product import ProductModel
 from understudy.models.refined_tree import AimedModel
@@ -16,14 +16,14 @@ from understudy.models.sparse import SparseModel
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 
-MODELS: dict[str, type[Portable]] = {
+MODEL_KINDS: dict[str, type[PortableModel]] = {
     model.kind: model
     for model in (ProductModel, DenseModel, SparseModel, TreeModel, AimedModel, RowsModel, NetworkModel)
 }
 """Every kind of model a release file may hold."""
 
 
-def from_parts(schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]) -> Portable:
+def from_parts(schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]) -> PortableModel:
     """A model from the parts `to_parts` gave, checked to the last cell; ReleaseError where they are not believable.
 
     >>> from understudy.schema import Boolean
@@ -32,22 +32,22 @@ def from_parts(schema: Schema, facts: Mapping[str, object], arrays: Mapping[str,
     3.0
     """
     kind = facts.get("kind")
-    if not isinstance(kind, str) or kind not in MODELS:
+    if not isinstance(kind, str) or kind not in MODEL_KINDS:
         raise ReleaseError("model: its kind is not known here. It may be from a later version of Understudy")
-    return MODELS[kind].from_parts(schema, facts, arrays)
+    return MODEL_KINDS[kind].from_parts(schema, facts, arrays)
 
 
 __all__ = [
-    "MODELS",
+    "MODEL_KINDS",
     "AimedModel",
     "Arrays",
     "Codes",
-    "Conditional",
+    "ConditionalModel",
     "DenseModel",
     "Facts",
     "Model",
     "NetworkModel",
-    "Portable",
+    "PortableModel",
     "ProductModel",
     "RowsModel",
     "SparseModel",

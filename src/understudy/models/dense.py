@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Clique
 from understudy.models.model import Arrays, Codes, Facts
-from understudy.models.sampling.conditions import check_given, deal, group
+from understudy.models.sampling.conditions import check_given, deal_cells, group_rows
 from understudy.models.sampling.rounding import round_counts
-from understudy.models.sampling.unmeasured import fill, uniform_shares
-from understudy.models.serialization import exactly, read_clique, read_shares, read_total
+from understudy.models.sampling.unmeasured import fill_columns, uniform_shares
+from understudy.models.serialization import check_part_names, read_clique, read_shares, read_total
 from understudy.schema import Schema
 
 
@@ -73,7 +73,7 @@ class DenseModel:
         counts = round_counts(self.shares, rows, rng).ravel()
         cells = np.repeat(np.arange(counts.size), counts)
         rng.shuffle(cells)
-        return fill(self.schema, self._codes(self.clique, cells), rows, rng)
+        return fill_columns(self.schema, self._codes(self.clique, cells), rows, rng)
 
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
         """Rows that share their given codes share out the conditional distribution by rounding.
@@ -84,15 +84,15 @@ class DenseModel:
         asked = tuple(name for name in self.clique if name not in given)
         if not asked or rows == 0:
             nothing: Codes = {name: np.zeros(0, np.int64) for name in asked}
-            return fill(self.schema, nothing | dict(given), rows, rng, fixed=set(given))
+            return fill_columns(self.schema, nothing | dict(given), rows, rng, fixed=set(given))
         known = tuple(name for name in self.clique if name in given)
-        groups = group(given, known, rows)
-        table = self._conditional(known, asked, groups.keys)
+        groups = group_rows(given, known, rows)
+        table = self._conditional_weights(known, asked, groups.keys)
         # Several axes lie flat in one group, so its cells are walked in random order: see round_counts.
         order = rng.permutation(table.shape[1])
         sizes = np.full(len(groups.keys), order.size)
-        cells = order[deal(table[:, order].ravel(), sizes, groups, rng) % order.size]
-        return fill(self.schema, self._codes(asked, cells) | dict(given), rows, rng, fixed=set(given))
+        cells = order[deal_cells(table[:, order].ravel(), sizes, groups, rng) % order.size]
+        return fill_columns(self.schema, self._codes(asked, cells) | dict(given), rows, rng, fixed=set(given))
 
     def to_parts(self) -> tuple[Facts, Arrays]:
         """The shares as one array."""
@@ -103,8 +103,8 @@ class DenseModel:
         cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
     ) -> DenseModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
-        exactly(facts, {"kind", "total", "clique"}, "facts")
-        exactly(arrays, {"shares"}, "arrays")
+        check_part_names(facts, {"kind", "total", "clique"}, "facts")
+        check_part_names(arrays, {"shares"}, "arrays")
         clique = read_clique(facts, schema)
         shares = read_shares(arrays, "shares", schema.sizes(clique))
         zeros = schema.zeros(clique)
@@ -115,7 +115,7 @@ class DenseModel:
     def _codes(self, clique: Clique, cells: NDArray[np.int64]) -> dict[str, NDArray[np.integer]]:
         return dict(zip(clique, np.unravel_index(cells, self.schema.sizes(clique)), strict=True))
 
-    def _conditional(self, known: Clique, asked: Clique, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _conditional_weights(self, known: Clique, asked: Clique, keys: NDArray[np.int64]) -> NDArray[np.float64]:
         """One row of weights over the asked cells for each combination of known codes."""
         sizes = self.schema.sizes(known)
         picked = np.ravel_multi_index(tuple(keys.T), sizes) if known else np.zeros(1, np.int64)

@@ -25,7 +25,7 @@ Facts = dict[str, object]
 Arrays = dict[str, NDArray[np.generic]]
 """Arrays by a short plain name, safe as the name of a file."""
 
-CHUNK = 1 << 20
+MAX_ROUNDED_ROWS = 1 << 20
 """Rows that are rounded in one piece at most."""
 
 
@@ -49,7 +49,7 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Conditional(Model, Protocol):
+class ConditionalModel(Model, Protocol):
     """A model that can also complete rows of which some codes are given."""
 
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
@@ -57,14 +57,14 @@ class Conditional(Model, Protocol):
 
 
 @runtime_checkable
-class Rounded(Model, Protocol):
+class RoundedModel(Model, Protocol):
     """A model that knows how far rounding alone leads its rows astray."""
 
     def astray(self, clique: Clique) -> NDArray[np.float64] | None:
         """The variance of each count of a clique in a sample of as many rows as the model has; None where more than rounding is at work."""
 
 
-class Portable(Model, Protocol):
+class PortableModel(Model, Protocol):
     """A model that can be written to a file as JSON and arrays, and rebuilt from them: no pickle, no code."""
 
     kind: ClassVar[str]
@@ -88,13 +88,13 @@ def default_rows(model: Model) -> int:
     return max(0, round(model.total))
 
 
-def in_one_piece(model: Model) -> bool:
+def is_rounded_in_one_piece(model: Model) -> bool:
     """Whether a sample of as many rows as the model has is rounded in one piece, and no row of it repaired.
 
     >>> from understudy.models.product import ProductModel
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker"),))
-    >>> [in_one_piece(ProductModel.uniform(schema, total=total)) for total in (17.0, 1e7)]
+    >>> [is_rounded_in_one_piece(ProductModel.uniform(schema, total=total)) for total in (17.0, 1e7)]
     [True, False]
     """
-    return default_rows(model) <= CHUNK and not model.schema.impossible and not model.schema.rules
+    return default_rows(model) <= MAX_ROUNDED_ROWS and not model.schema.impossible and not model.schema.rules

@@ -25,29 +25,35 @@ from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Clique, Measurements
 from understudy.models.estimates.consistency import clamp, project_simplex
 from understudy.models.estimates.pooling import pool_column, pool_total
-from understudy.models.estimates.residuals import Residuals
-from understudy.models.inference.factor import Factor, eliminate, elimination, margin, product
+from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.inference.factor import (
+    Factor,
+    eliminate_columns,
+    elimination_order,
+    multiply_factors,
+    sum_factor,
+)
 from understudy.models.model import Arrays, Codes, Facts
 from understudy.models.sampling.conditions import check_given
 from understudy.models.sampling.rounding import round_groups
-from understudy.models.sampling.unmeasured import fill, uniform_shares
-from understudy.models.serialization import TOLERANCE, exactly, read_total
+from understudy.models.sampling.unmeasured import fill_columns, uniform_shares
+from understudy.models.serialization import SHARE_SUM_TOLERANCE, check_part_names, read_total
 from understudy.schema import Schema
 
 Array = NDArray[np.float64]
 
-LARGEST = 2**22
+MAX_ELIMINATION_CELLS = 2**22
 """Cells of the largest table that is made to sum a column out."""
 
-LEAST_BITS = 24
+MIN_SHUFFLE_BITS = 24
 """Random bits that order rows inside a group. Fewer would let two rows tie often enough to matter."""
 
-CROWD = 2**18
+SIMULATED_MARGINAL_ROWS = 2**18
 """Rows that stand for the distribution where such a table would be larger."""
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class NetworkNode:
     """A column, its parents, and its shares: one axis for each parent, the last one for the column itself."""
 
     column: str
@@ -64,8 +70,8 @@ class NetworkModel:
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
-    >>> smoker = Node("smoker", (), np.array([0.75, 0.25]))
-    >>> cough = Node("cough", ("smoker",), np.array([[0.8, 0.2], [0.4, 0.6]]))
+    >>> smoker = NetworkNode("smoker", (), np.array([0.75, 0.25]))
+    >>> cough = NetworkNode("cough", ("smoker",), np.array([[0.8, 0.2], [0.4, 0.6]]))
     >>> model = NetworkModel(schema, 100.0, (smoker, cough))
     >>> model.marginal(("cough",)).round(9).tolist()
     [70.0, 30.0]
@@ -74,7 +80,7 @@ class NetworkModel:
     kind: ClassVar[str] = "network"
     schema: Schema
     total: float
-    nodes: tuple[Node, ...]
+    nodes: tuple[NetworkNode, ...]
 
     def __post_init__(self) -> None:
         assert math.isfinite(self.total), "a total is a number"
@@ -86,7 +92,7 @@ class NetworkModel:
             assert placed.issuperset(node.parents), "parents stand before their children"
             assert node.shares.shape == self.schema.sizes((*node.parents, node.column)), "one share for each cell"
             assert np.all(node.shares >= 0), "shares are never negative"
-            assert np.all(np.abs(node.shares.sum(axis=-1) - 1) < TOLERANCE), "shares sum to one"
+            assert np.all(np.abs(node.shares.sum(axis=-1) - 1) < SHARE_SUM_TOLERANCE), "shares sum to one"
             placed.add(node.column)
 
     @classmethod
@@ -101,26 +107,26 @@ class NetworkModel:
         """
         total, _ = pool_total(schema, measurements)
         if total <= 0:
-            return cls(schema, 0.0, tuple(Node(name, (), uniform_shares(schema, (name,))) for name in schema))
-        pooled = Residuals.of(schema, measurements)
-        nodes: dict[str, Node] = {}
+            return cls(schema, 0.0, tuple(NetworkNode(name, (), uniform_shares(schema, (name,))) for name in schema))
+        pooled = PooledResiduals.of(schema, measurements)
+        nodes: dict[str, NetworkNode] = {}
         for clique in dict.fromkeys(m.clique for m in measurements if m.plain and len(m.clique) > 1):
             if nodes.keys() >= set(clique):
                 continue
-            table = _counts(schema, clique, pooled.marginal(clique), total, clip=clip)
+            table = _nonnegative_counts(schema, clique, pooled.marginal(clique), total, clip=clip)
             for column in reversed(clique):
                 if column in nodes:
                     continue
                 parents = tuple(name for name in clique if name in nodes)
-                joint = margin(Factor(clique, table), (*parents, column))
+                joint = sum_factor(Factor(clique, table), (*parents, column))
                 nodes[column] = (
-                    Node(column, parents, _conditional(schema, (*parents, column), joint))
+                    NetworkNode(column, parents, _conditional_shares(schema, (*parents, column), joint))
                     if parents
-                    else _root(schema, column, measurements, total, clip=clip)
+                    else _root_node(schema, column, measurements, total, clip=clip)
                 )
         for name in schema:
             if name not in nodes:
-                nodes[name] = _root(schema, name, measurements, total, clip=clip)
+                nodes[name] = _root_node(schema, name, measurements, total, clip=clip)
         return cls(schema, total, tuple(nodes.values()))
 
     def marginal(self, clique: Clique) -> Array:
@@ -130,21 +136,21 @@ class NetworkModel:
     def shares(self, clique: Clique) -> Array:
         """The distribution over a clique."""
         assert len(set(clique)) == len(clique), "a clique names each column once"
-        factors = self._factors(clique)
-        order, largest = elimination([f.scope for f in factors], set(clique), self._sizes)
-        if max(largest, math.prod(self.schema.sizes(clique))) > LARGEST:
-            return self._counted(clique)
-        _, left = eliminate(factors, order, self._sizes)
-        return product(left, clique, self._sizes)
+        factors = self._ancestor_factors(clique)
+        order, largest = elimination_order([f.scope for f in factors], set(clique), self._sizes)
+        if max(largest, math.prod(self.schema.sizes(clique))) > MAX_ELIMINATION_CELLS:
+            return self._count_marginals(clique)
+        _, left = eliminate_columns(factors, order, self._sizes)
+        return multiply_factors(left, clique, self._sizes)
 
-    def follow(self, column: str, codes: Codes, rows: int, rng: Generator) -> NDArray[np.integer]:
+    def draw_column(self, column: str, codes: Codes, rows: int, rng: Generator) -> NDArray[np.integer]:
         """One column for rows whose codes of its parents are there already."""
         node = next(n for n in self.nodes if n.column == column)
         return self._draw(column, node.parents, node.shares, codes, rows, rng)
 
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Column by column; impossible rows are repaired."""
-        return fill(self.schema, self._follow({}, rows, rng), rows, rng)
+        return fill_columns(self.schema, self._draw_missing_columns({}, rows, rng), rows, rng)
 
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
         """Exactly from the conditional distribution: what leads to the given columns first, what follows from them after.
@@ -153,18 +159,18 @@ class NetworkModel:
         together that a table of more than LARGEST cells would be needed.
         """
         rows = check_given(self.schema, given)
-        factors = self._factors(tuple(given))
-        order, largest = elimination([f.scope for f in factors], set(given), self._sizes)
-        if largest > LARGEST:
+        factors = self._ancestor_factors(tuple(given))
+        order, largest = elimination_order([f.scope for f in factors], set(given), self._sizes)
+        if largest > MAX_ELIMINATION_CELLS:
             raise Refused(
                 f"Completing rows from {', '.join(given)} would take a table of {largest:,} cells. Give fewer or other columns"
             )
-        kept, _ = eliminate(factors, order, self._sizes)
+        kept, _ = eliminate_columns(factors, order, self._sizes)
         codes: Codes = {name: np.asarray(column).astype(np.int64) for name, column in given.items()}
         for factor in reversed(kept):
             *others, column = factor.scope
             codes[column] = self._draw(column, tuple(others), factor.table, codes, rows, rng)
-        return fill(self.schema, self._follow(codes, rows, rng), rows, rng, fixed=set(given))
+        return fill_columns(self.schema, self._draw_missing_columns(codes, rows, rng), rows, rng, fixed=set(given))
 
     def to_parts(self) -> tuple[Facts, Arrays]:
         """Arrays are named by position in the network."""
@@ -177,11 +183,11 @@ class NetworkModel:
         cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
     ) -> NetworkModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
-        exactly(facts, {"kind", "total", "nodes"}, "facts")
+        check_part_names(facts, {"kind", "total", "nodes"}, "facts")
         shape = _read_shape(facts["nodes"], schema)
-        exactly(arrays, {f"node{i}" for i in range(len(shape))}, "arrays")
+        check_part_names(arrays, {f"node{i}" for i in range(len(shape))}, "arrays")
         nodes = tuple(
-            Node(column, parents, _read_node(arrays[f"node{i}"], i, schema.sizes((*parents, column))))
+            NetworkNode(column, parents, _read_node(arrays[f"node{i}"], i, schema.sizes((*parents, column))))
             for i, (column, parents) in enumerate(shape)
         )
         return cls(schema, read_total(facts), nodes)
@@ -191,16 +197,16 @@ class NetworkModel:
         return {name: codec.size for name, codec in self.schema.codecs.items()}
 
     @cached_property
-    def _crowd(self) -> Codes:
+    def _simulated_rows(self) -> Codes:
         """Rows for marginals that are out of reach: always the same ones, so that a model gives the same answers."""
-        return self._follow({}, CROWD, np.random.default_rng(0))
+        return self._draw_missing_columns({}, SIMULATED_MARGINAL_ROWS, np.random.default_rng(0))
 
-    def _counted(self, clique: Clique) -> Array:
+    def _count_marginals(self, clique: Clique) -> Array:
         sizes = self.schema.sizes(clique)
-        cells = np.ravel_multi_index(tuple(self._crowd[name] for name in clique), sizes)
-        return np.bincount(cells, minlength=math.prod(sizes)).reshape(sizes) / CROWD
+        cells = np.ravel_multi_index(tuple(self._simulated_rows[name] for name in clique), sizes)
+        return np.bincount(cells, minlength=math.prod(sizes)).reshape(sizes) / SIMULATED_MARGINAL_ROWS
 
-    def _factors(self, clique: Clique) -> list[Factor]:
+    def _ancestor_factors(self, clique: Clique) -> list[Factor]:
         """The tables of these columns and all their ancestors: no other column has a say in them."""
         wanted = set(clique)
         factors = []
@@ -210,7 +216,7 @@ class NetworkModel:
                 factors.append(Factor((*node.parents, node.column), node.shares))
         return factors
 
-    def _follow(self, codes: Codes, rows: int, rng: Generator) -> Codes:
+    def _draw_missing_columns(self, codes: Codes, rows: int, rng: Generator) -> Codes:
         """The columns that are not there yet, each from its parents."""
         whole = dict(codes)
         for node in self.nodes:
@@ -240,23 +246,23 @@ class NetworkModel:
         in_group = np.bincount(member, minlength=len(weights))
         counts = round_groups(weights.ravel(), np.full(len(weights), size), in_group, rng)
         drawn = np.empty(rows, dtype)
-        drawn[shuffled_by_group(member, rng)] = np.repeat(np.tile(np.arange(size, dtype=dtype), len(weights)), counts)
+        drawn[shuffle_by_group(member, rng)] = np.repeat(np.tile(np.arange(size, dtype=dtype), len(weights)), counts)
         return drawn
 
 
-def shuffled_by_group(member: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
+def shuffle_by_group(member: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
     """Indices of rows, group by group, in random order inside each.
 
     Group, random bits and index are packed into one number, because numbers are sorted many times faster than they are looked up.
 
-    >>> shuffled_by_group(np.array([1, 0, 1]), np.random.default_rng(0)).tolist()[0]
+    >>> shuffle_by_group(np.array([1, 0, 1]), np.random.default_rng(0)).tolist()[0]
     1
     """
     rows = member.size
     low = max(1, (rows - 1).bit_length())
     high = max(1, int(member.max(initial=0)).bit_length())
     spare = 63 - low - high
-    if spare < LEAST_BITS:
+    if spare < MIN_SHUFFLE_BITS:
         order = rng.permutation(rows)
         return np.asarray(order[np.argsort(member[order], kind="stable")], np.int64)
     keys = rng.integers(0, 1 << spare, rows)
@@ -268,7 +274,7 @@ def shuffled_by_group(member: NDArray[np.int64], rng: Generator) -> NDArray[np.i
     return keys
 
 
-def _counts(schema: Schema, clique: Clique, values: Array, total: float, *, clip: bool) -> Array:
+def _nonnegative_counts(schema: Schema, clique: Clique, values: Array, total: float, *, clip: bool) -> Array:
     """Non-negative counts from noisy ones; nothing in structural zeros."""
     zeros = schema.zeros(clique)
     allowed = np.ones(values.shape, bool) if zeros is None else ~zeros
@@ -277,7 +283,7 @@ def _counts(schema: Schema, clique: Clique, values: Array, total: float, *, clip
     return np.where(allowed, clamp(values), 0.0) if clip else project_simplex(values, total, allowed=allowed)
 
 
-def _conditional(schema: Schema, scope: Clique, joint: Array) -> Array:
+def _conditional_shares(schema: Schema, scope: Clique, joint: Array) -> Array:
     """Shares of the last column for every combination of the others; overall shares where nobody is, uniform ones where that helps not."""
     zeros = schema.zeros(scope)
     possible = np.ones(joint.shape) if zeros is None else (~zeros).astype(np.float64)
@@ -291,12 +297,14 @@ def _conditional(schema: Schema, scope: Clique, joint: Array) -> Array:
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True), np.float64)
 
 
-def _root(schema: Schema, name: str, measurements: Measurements, total: float, *, clip: bool) -> Node:
+def _root_node(schema: Schema, name: str, measurements: Measurements, total: float, *, clip: bool) -> NetworkNode:
     """A column without parents, from everything that was measured of it."""
     pooled = pool_column(schema, name, measurements)
     if pooled is None:
-        return Node(name, (), uniform_shares(schema, (name,)))
-    return Node(name, (), _conditional(schema, (name,), _counts(schema, (name,), pooled, total, clip=clip)))
+        return NetworkNode(name, (), uniform_shares(schema, (name,)))
+    return NetworkNode(
+        name, (), _conditional_shares(schema, (name,), _nonnegative_counts(schema, (name,), pooled, total, clip=clip))
+    )
 
 
 def _read_shape(found: object, schema: Schema) -> list[tuple[str, Clique]]:
@@ -336,7 +344,9 @@ def _read_node(found: object, at: int, shape: tuple[int, ...]) -> Array:
         )
     shares = np.asarray(found, np.float64)
     fine = (
-        np.all(np.isfinite(shares)) and not np.any(shares < 0) and np.all(abs(shares.sum(axis=-1) - 1) <= TOLERANCE / 2)
+        np.all(np.isfinite(shares))
+        and not np.any(shares < 0)
+        and np.all(abs(shares.sum(axis=-1) - 1) <= SHARE_SUM_TOLERANCE / 2)
     )
     if not fine:
         raise ReleaseError(f'model: array "node{at}" is no distribution. The file is damaged')

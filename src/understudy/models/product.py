@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from understudy.measurements import Clique, Measurements
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.pooling import pool_column, pool_total
-from understudy.models.model import Arrays, Codes, Facts, in_one_piece
+from understudy.models.model import Arrays, Codes, Facts, is_rounded_in_one_piece
 from understudy.models.sampling.conditions import check_given
-from understudy.models.sampling.rounding import left_over, shuffled_codes
-from understudy.models.sampling.unmeasured import fill, uniform_shares
-from understudy.models.serialization import exactly, read_shares, read_total
+from understudy.models.sampling.rounding import draw_shuffled_codes, fraction_variance
+from understudy.models.sampling.unmeasured import fill_columns, uniform_shares
+from understudy.models.serialization import check_part_names, read_shares, read_total
 from understudy.schema import Schema
 
 
@@ -86,20 +86,24 @@ class ProductModel:
 
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Each column's counts by rounding, each in a random order of its own; impossible rows are repaired."""
-        return fill(self.schema, self._columns(list(self.schema), rows, rng), rows, rng)
+        return fill_columns(self.schema, self._sample_columns(list(self.schema), rows, rng), rows, rng)
 
     def astray(self, clique: Clique) -> NDArray[np.float64] | None:
         """What rounding leaves of a single column; columns meet by chance, and impossible rows are repaired."""
-        return left_over(self.marginal(clique)) if len(clique) == 1 and in_one_piece(self) else None
+        return fraction_variance(self.marginal(clique)) if len(clique) == 1 and is_rounded_in_one_piece(self) else None
 
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
         """The given codes as they are, the other columns as if nothing were given: they are independent."""
         rows = check_given(self.schema, given)
         asked = [name for name in self.schema if name not in given]
-        return fill(self.schema, self._columns(asked, rows, rng) | dict(given), rows, rng, fixed=set(given))
+        return fill_columns(
+            self.schema, self._sample_columns(asked, rows, rng) | dict(given), rows, rng, fixed=set(given)
+        )
 
-    def _columns(self, names: list[str], rows: int, rng: Generator) -> Codes:
-        return {name: shuffled_codes(self.shares[name], rows, rng, self.schema.codecs[name].dtype) for name in names}
+    def _sample_columns(self, names: list[str], rows: int, rng: Generator) -> Codes:
+        return {
+            name: draw_shuffled_codes(self.shares[name], rows, rng, self.schema.codecs[name].dtype) for name in names
+        }
 
     def to_parts(self) -> tuple[Facts, Arrays]:
         """Arrays are named by position: a column's name may be no file name."""
@@ -111,7 +115,7 @@ class ProductModel:
         cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
     ) -> ProductModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
-        exactly(facts, {"kind", "total"}, "facts")
-        exactly(arrays, {f"column{i}" for i in range(len(schema))}, "arrays")
+        check_part_names(facts, {"kind", "total"}, "facts")
+        check_part_names(arrays, {f"column{i}" for i in range(len(schema))}, "arrays")
         shares = {name: read_shares(arrays, f"column{i}", schema.sizes((name,))) for i, name in enumerate(schema)}
         return cls(schema, read_total(facts), shares)

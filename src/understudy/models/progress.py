@@ -13,42 +13,42 @@ from contextvars import ContextVar
 Progress = Callable[[str, float], None]
 """Told a stage and how much of it is done, from 0 to 1."""
 
-_WATCHER: ContextVar[Progress | None] = ContextVar("watcher", default=None)
+_FIT_WATCHER: ContextVar[Progress | None] = ContextVar("watcher", default=None)
 
-STEP = 0.01
+MIN_PROGRESS_STEP = 0.01
 """How much more must be done before it is told again."""
 
 
 @contextmanager
-def watching(progress: Progress) -> Iterator[None]:
+def watch_fits(progress: Progress) -> Iterator[None]:
     """While this lasts, every fit is told to `progress`.
 
     >>> told = []
-    >>> with watching(lambda stage, done: told.append((stage, done))):
-    ...     tell = teller(None)
+    >>> with watch_fits(lambda stage, done: told.append((stage, done))):
+    ...     tell = progress_reporter(None)
     ...     tell(3, 0.5)
     >>> told
     [('fitting round 3', 0.5)]
     """
-    token = _WATCHER.set(progress)
+    token = _FIT_WATCHER.set(progress)
     try:
         yield
     finally:
-        _WATCHER.reset(token)
+        _FIT_WATCHER.reset(token)
 
 
-def teller(progress: Progress | None) -> Callable[[int, float], None]:
+def progress_reporter(progress: Progress | None) -> Callable[[int, float], None]:
     """What a fit tells its rounds and its share done: to `progress`, else to whoever watches, else to nobody.
 
     The share never falls, and not every round is worth a word.
     """
-    heard = progress if progress is not None else _WATCHER.get()
-    reached = -STEP
+    heard = progress if progress is not None else _FIT_WATCHER.get()
+    reached = -MIN_PROGRESS_STEP
 
-    def tell(round_: int, done: float) -> None:
+    def report_round(round_: int, done: float) -> None:
         nonlocal reached
-        if heard is not None and (done >= reached + STEP or (done >= 1 > reached)):
+        if heard is not None and (done >= reached + MIN_PROGRESS_STEP or (done >= 1 > reached)):
             reached = done
             heard(f"fitting round {round_}", done)
 
-    return tell
+    return report_round

@@ -22,22 +22,28 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.measurements import Clique
-from understudy.models.inference.log_calibration import aligned
-from understudy.models.model import CHUNK, Arrays, Codes, Facts
-from understudy.models.sampling.to_targets import FEW, MANY, drawn, met, shares_to_meet
-from understudy.models.serialization import exactly
+from understudy.models.inference.log_calibration import align_axes
+from understudy.models.model import MAX_ROUNDED_ROWS, Arrays, Codes, Facts
+from understudy.models.sampling.to_targets import (
+    MAX_REFINED_ROWS,
+    MIN_REFINED_ROWS,
+    draw_matching_rows,
+    draw_tree_rows,
+    target_shares,
+)
+from understudy.models.serialization import check_part_names
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 
 Array = NDArray[np.float64]
 
-GROUP = 1 << 15
+MAX_GROUPED_WEIGHT_CELLS = 1 << 15
 """Cells of a table of weights that others are added up in."""
 
-BLOCK = 1 << 13
+WEIGHT_BLOCK_ROWS = 1 << 13
 """Rows whose cells are looked up together."""
 
-TRIAL, SWEEPS, DOUBT, HEAVY = 1 << 16, 2, 100.0, 4.0
+WEIGHT_TRIAL_ROWS, WEIGHT_FIT_SWEEPS, WEIGHT_PSEUDO_ROWS, MAX_ROW_WEIGHT = 1 << 16, 2, 100.0, 4.0
 """Rows that weights are found with, how often every table is fitted, the rows that every cell is taken to have more on both sides, for few
 rows say little, and the largest weight."""
 
@@ -83,30 +89,30 @@ class AimedModel:
 
     def marginal(self, clique: Clique) -> Array:
         """An aim where there is one for these columns, and else what the tree expects."""
-        return self._aimed(clique) if self._aim_of(clique) else self.tree.marginal(clique)
+        return self._target_marginal(clique) if self._target_clique(clique) else self.tree.marginal(clique)
 
     def marginals(self, cliques: Iterable[Clique]) -> dict[Clique, Array]:
         """The same for many cliques."""
         asked = list(cliques)
-        rest = self.tree.marginals([c for c in asked if not self._aim_of(c)])
-        return {c: rest[c] if c in rest else self._aimed(c) for c in asked}
+        rest = self.tree.marginals([c for c in asked if not self._target_clique(c)])
+        return {c: rest[c] if c in rest else self._target_marginal(c) for c in asked}
 
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Rows of the tree by rounding, refined, in random order."""
-        if rows > CHUNK:
-            chunks = list(self.sample_chunks(rows, rng, CHUNK))
+        if rows > MAX_ROUNDED_ROWS:
+            chunks = list(self.sample_chunks(rows, rng, MAX_ROUNDED_ROWS))
             return {n: np.concatenate([c[n] for c in chunks]) for n in self.schema}
-        if rows < FEW or not self.total > 0 or not self.aims:
+        if rows < MIN_REFINED_ROWS or not self.total > 0 or not self.aims:
             return self.tree.sample(rows, rng)
-        if rows > MANY:
-            return self._weighed(rows, rng)
-        return met(self.schema, self.tree.beliefs, self._tables, rows, rng, rare=0.0)
+        if rows > MAX_REFINED_ROWS:
+            return self._sample_weighted(rows, rng)
+        return draw_matching_rows(self.schema, self.tree.beliefs, self._tables, rows, rng, rare=0.0)
 
-    def sample_chunks(self, rows: int, rng: Generator, size: int = CHUNK) -> Iterator[Codes]:
+    def sample_chunks(self, rows: int, rng: Generator, size: int = MAX_ROUNDED_ROWS) -> Iterator[Codes]:
         """The same a chunk at a time, each for itself."""
         if size < 1:
             raise ValueError("a chunk holds at least one row")
-        size = min(size, CHUNK)
+        size = min(size, MAX_ROUNDED_ROWS)
         for start in range(0, rows, size):
             yield self.sample(min(size, rows - start), rng)
 
@@ -125,7 +131,7 @@ class AimedModel:
         cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
     ) -> AimedModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
-        exactly(facts, {"kind", "total", "cliques", "aims"}, "facts")
+        check_part_names(facts, {"kind", "total", "cliques", "aims"}, "facts")
         listed = facts["aims"]
         own = {name: array for name, array in arrays.items() if name.startswith("aim")}
         tree = TreeModel.from_parts(
@@ -135,10 +141,10 @@ class AimedModel:
         )
         if not isinstance(listed, list | tuple):
             raise ReleaseError("model: its aims are no list. The file is damaged")
-        exactly(own, {f"aim{i}" for i in range(len(listed))}, "arrays")
+        check_part_names(own, {f"aim{i}" for i in range(len(listed))}, "arrays")
         aims: dict[Clique, Array] = {}
         for i, names in enumerate(listed):
-            clique = _read_clique(names, schema)
+            clique = _read_target_clique(names, schema)
             table = own[f"aim{i}"]
             if not isinstance(table, np.ndarray) or table.dtype != np.float64 or table.shape != schema.sizes(clique):
                 raise ReleaseError(
@@ -150,25 +156,25 @@ class AimedModel:
             aims[clique] = values
         return cls(tree, aims)
 
-    def _aim_of(self, clique: Clique) -> Clique | None:
+    def _target_clique(self, clique: Clique) -> Clique | None:
         return next((aim for aim in self.aims if set(aim) == set(clique)), None)
 
-    def _aimed(self, clique: Clique) -> Array:
-        aim = self._aim_of(clique)
+    def _target_marginal(self, clique: Clique) -> Array:
+        aim = self._target_clique(clique)
         assert aim is not None
         return np.asarray(self.aims[aim].transpose([aim.index(name) for name in clique]), np.float64)
 
     @cached_property
     def _tables(self) -> dict[Clique, Array]:
         """Everything a sample should meet, as shares."""
-        return shares_to_meet(self.schema, self.tree.beliefs, self.tree.potentials, self.aims, self.marginals)
+        return target_shares(self.schema, self.tree.beliefs, self.tree.potentials, self.aims, self.marginals)
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
         return {name: codec.size for name, codec in self.schema.codecs.items()}
 
-    def _drawn(self, rows: int, rng: Generator) -> Codes:
-        return drawn(self.schema, self.tree.beliefs, rows, rng)
+    def _draw_rows(self, rows: int, rng: Generator) -> Codes:
+        return draw_tree_rows(self.schema, self.tree.beliefs, rows, rng)
 
     @cached_property
     def _weights(self) -> dict[Clique, Array]:
@@ -176,25 +182,30 @@ class AimedModel:
 
         What those rows should have is what they have and the aims' distance from the tree: their own chance errors are none to mend.
         """
-        codes = {name: column.astype(np.intp) for name, column in self._drawn(TRIAL, np.random.default_rng(0)).items()}
+        codes = {
+            name: column.astype(np.intp)
+            for name, column in self._draw_rows(WEIGHT_TRIAL_ROWS, np.random.default_rng(0)).items()
+        }
         near = [c for c in self.aims if len(c) < 3 or self.tree.beliefs.tree.home(c) is not None]
         expected = self.tree.marginals(near)
         wanted: dict[Clique, Array] = {}
         for c, table in self._tables.items():
-            wanted[c] = np.bincount(self._places(c, codes), minlength=table.size).astype(np.float64)
+            wanted[c] = np.bincount(self._cell_indices(c, codes), minlength=table.size).astype(np.float64)
             if c in expected:
                 moved = self.aims[c] / max(self.aims[c].sum(), 1e-300) - expected[c] / self.total
-                wanted[c] = np.maximum(wanted[c] + TRIAL * moved.ravel(), 0.0)
-        found, weight = {c: np.zeros(table.size) for c, table in self._tables.items()}, np.ones(TRIAL)
-        for _ in range(SWEEPS):
+                wanted[c] = np.maximum(wanted[c] + WEIGHT_TRIAL_ROWS * moved.ravel(), 0.0)
+        found, weight = {c: np.zeros(table.size) for c, table in self._tables.items()}, np.ones(WEIGHT_TRIAL_ROWS)
+        for _ in range(WEIGHT_FIT_SWEEPS):
             for c, logs in found.items():
-                place = self._places(c, codes)
-                ratio = (wanted[c] + DOUBT) / (np.bincount(place, weight, minlength=logs.size) + DOUBT)
+                place = self._cell_indices(c, codes)
+                ratio = (wanted[c] + WEIGHT_PSEUDO_ROWS) / (
+                    np.bincount(place, weight, minlength=logs.size) + WEIGHT_PSEUDO_ROWS
+                )
                 weight *= ratio[place]
                 logs += np.log(ratio)
         return {c: logs.reshape(self._tables[c].shape) for c, logs in found.items()}
 
-    def _places(self, clique: Clique, codes: Mapping[str, NDArray[np.intp]]) -> NDArray[np.intp]:
+    def _cell_indices(self, clique: Clique, codes: Mapping[str, NDArray[np.intp]]) -> NDArray[np.intp]:
         """The cell of each row in a table of these columns."""
         place = codes[clique[0]]
         for name in clique[1:]:
@@ -202,7 +213,7 @@ class AimedModel:
         return place
 
     @cached_property
-    def _grouped(self) -> dict[Clique, Array]:
+    def _grouped_log_weights(self) -> dict[Clique, Array]:
         """The same weights in fewer tables: those that share columns are added up where one table of them all stays small."""
         sizes = self._sizes
         found: dict[Clique, Array] = {}
@@ -211,29 +222,30 @@ class AimedModel:
                 (
                     c
                     for c in found
-                    if set(c) & set(clique) and math.prod(sizes[n] for n in {*c, *clique}) <= max(GROUP, found[c].size)
+                    if set(c) & set(clique)
+                    and math.prod(sizes[n] for n in {*c, *clique}) <= max(MAX_GROUPED_WEIGHT_CELLS, found[c].size)
                 ),
                 None,
             )
             union = clique if home is None else (*home, *(n for n in clique if n not in home))
             whole = np.zeros([sizes[n] for n in union])
             if home is not None:
-                whole += aligned(found.pop(home), home, union)
-            found[union] = whole + aligned(table, clique, union)
+                whole += align_axes(found.pop(home), home, union)
+            found[union] = whole + align_axes(table, clique, union)
         return found
 
-    def _logs(self, codes: Codes, rows: int) -> Array:
+    def _row_log_weights(self, codes: Codes, rows: int) -> Array:
         """The logarithm of every row's weight, table by table while a block of rows is near the processor."""
         found = np.zeros(rows)
-        for first in range(0, rows, BLOCK):
-            block = {name: column[first : first + BLOCK].astype(np.intp) for name, column in codes.items()}
-            for clique, table in self._grouped.items():
-                found[first : first + BLOCK] += table.ravel()[self._places(clique, block)]
+        for first in range(0, rows, WEIGHT_BLOCK_ROWS):
+            block = {name: column[first : first + WEIGHT_BLOCK_ROWS].astype(np.intp) for name, column in codes.items()}
+            for clique, table in self._grouped_log_weights.items():
+                found[first : first + WEIGHT_BLOCK_ROWS] += table.ravel()[self._cell_indices(clique, block)]
         return found
 
-    def _weighed(self, rows: int, rng: Generator) -> Codes:
-        codes = self._drawn(rows, rng)
-        weight = np.clip(np.exp(self._logs(codes, rows)), 1 / HEAVY, HEAVY)
+    def _sample_weighted(self, rows: int, rng: Generator) -> Codes:
+        codes = self._draw_rows(rows, rng)
+        weight = np.clip(np.exp(self._row_log_weights(codes, rows)), 1 / MAX_ROW_WEIGHT, MAX_ROW_WEIGHT)
         marks = np.floor(np.cumsum(weight) * (rows / weight.sum()) + rng.random())
         marks[-1] = rows
         times = np.diff(np.minimum(marks, rows), prepend=0).astype(np.int64)
@@ -241,7 +253,7 @@ class AimedModel:
         return {name: column[picked] for name, column in codes.items()}
 
 
-def _read_clique(names: object, schema: Schema) -> Clique:
+def _read_target_clique(names: object, schema: Schema) -> Clique:
     if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n in schema for n in names):
         raise ReleaseError("model: its aims are not about the schema's columns. The file is damaged")
     if len(set(names)) != len(names) or len(names) < 2:

@@ -15,8 +15,8 @@ from understudy.errors import ReleaseError
 from understudy.measurements import Clique
 from understudy.models.model import Arrays, Codes, Facts
 from understudy.models.rules.structural_zeros import impossible_masks, impossible_rows
-from understudy.models.sampling.unmeasured import fill, uniform_shares
-from understudy.models.serialization import exactly, read_total
+from understudy.models.sampling.unmeasured import fill_columns, uniform_shares
+from understudy.models.serialization import check_part_names, read_total
 from understudy.schema import Schema
 
 
@@ -73,7 +73,7 @@ class RowsModel:
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Every row of the table as often as every other, or once more: exactly the table where as many rows are asked for."""
         if not self.rows:
-            return fill(self.schema, {}, rows, rng)
+            return fill_columns(self.schema, {}, rows, rng)
         copies, rest = divmod(rows, self.rows)
         picked = np.concatenate([np.tile(np.arange(self.rows), copies), rng.permutation(self.rows)[:rest]])
         rng.shuffle(picked)
@@ -89,9 +89,9 @@ class RowsModel:
         cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
     ) -> RowsModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
-        exactly(facts, {"kind", "total"}, "facts")
-        exactly(arrays, {f"column{i}" for i in range(len(schema))}, "arrays")
-        table = {name: _read(schema, name, f"column{i}", arrays) for i, name in enumerate(schema)}
+        check_part_names(facts, {"kind", "total"}, "facts")
+        check_part_names(arrays, {f"column{i}" for i in range(len(schema))}, "arrays")
+        table = {name: _read_column_codes(schema, name, f"column{i}", arrays) for i, name in enumerate(schema)}
         lengths = {codes.size for codes in table.values()}
         if len(lengths) > 1:
             raise ReleaseError("model: its columns differ in length. The file is damaged")
@@ -100,7 +100,9 @@ class RowsModel:
         return cls(schema, read_total(facts), table)
 
 
-def _read(schema: Schema, name: str, part: str, arrays: Mapping[str, NDArray[np.generic]]) -> NDArray[np.integer]:
+def _read_column_codes(
+    schema: Schema, name: str, part: str, arrays: Mapping[str, NDArray[np.generic]]
+) -> NDArray[np.integer]:
     codec = schema.codecs[name]
     found = arrays[part]
     if not isinstance(found, np.ndarray) or found.dtype != codec.dtype or found.ndim != 1:

@@ -12,14 +12,14 @@ from understudy.errors import ReleaseError
 from understudy.measurements import Clique
 from understudy.schema import Schema
 
-TOLERANCE = 1e-6
+SHARE_SUM_TOLERANCE = 1e-6
 """How far shares may be from summing to one."""
 
 
-def exactly(found: Mapping[str, object], wanted: set[str], what: str) -> None:
+def check_part_names(found: Mapping[str, object], wanted: set[str], what: str) -> None:
     """Refuse parts that miss a name or bring one too many.
 
-    >>> exactly({"kind": "dense"}, {"kind"}, "facts")
+    >>> check_part_names({"kind": "dense"}, {"kind"}, "facts")
     """
     if set(found) != wanted:
         raise ReleaseError(
@@ -68,7 +68,7 @@ def read_shares(arrays: Mapping[str, NDArray[np.generic]], name: str, shape: tup
     if not isinstance(found, np.ndarray) or found.dtype != np.float64 or found.shape != shape:
         raise ReleaseError(f'model: array "{name}" has another type or shape than the schema says. The file is damaged')
     shares = np.asarray(found, np.float64)
-    if not np.all(np.isfinite(shares)) or np.any(shares < 0) or abs(float(shares.sum()) - 1) > TOLERANCE:
+    if not np.all(np.isfinite(shares)) or np.any(shares < 0) or abs(float(shares.sum()) - 1) > SHARE_SUM_TOLERANCE:
         raise ReleaseError(f'model: array "{name}" is no distribution. The file is damaged')
     return shares
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from understudy.errors import ReleaseError
 from understudy.measurements import Clique
 from understudy.models.model import Arrays, Codes, Facts
-from understudy.models.sampling.conditions import Groups, check_given, deal, group
+from understudy.models.sampling.conditions import RowGroups, check_given, deal_cells, group_rows
 from understudy.models.sampling.rounding import round_groups
-from understudy.models.sampling.unmeasured import fill, uniform_shares
-from understudy.models.serialization import exactly, read_clique, read_codes, read_shares, read_total
+from understudy.models.sampling.unmeasured import fill_columns, uniform_shares
+from understudy.models.serialization import check_part_names, read_clique, read_codes, read_shares, read_total
 from understudy.schema import Schema
 
 
@@ -72,7 +72,7 @@ class SparseModel:
 
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Every cell's count by rounding, the rows in random order."""
-        return fill(self.schema, self._overall(rows, rng), rows, rng)
+        return fill_columns(self.schema, self._sample_cells(rows, rng), rows, rng)
 
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
         """Rows that share their given codes share out the cells that match them, by rounding.
@@ -81,7 +81,7 @@ class SparseModel:
         """
         rows = check_given(self.schema, given)
         known = tuple(name for name in self.clique if name in given)
-        codes = self._overall(rows, rng)
+        codes = self._sample_cells(rows, rng)
         if known and self.shares.size and rows:
             # Cells and rows get the numbers of their given codes together, so that equal codes get equal numbers.
             at = [self.clique.index(name) for name in known]
@@ -89,13 +89,13 @@ class SparseModel:
                 name: np.concatenate([np.asarray(given[name]), self.cells[:, i]])
                 for name, i in zip(known, at, strict=True)
             }
-            member = group(both, known, rows).member
+            member = group_rows(both, known, rows).member
             mine, theirs = member[:rows], member[rows:]
             matched = np.flatnonzero(np.isin(mine, theirs[self.shares > 0]))
-            picked = self._match(mine[matched], theirs, rng)
+            picked = self._match_cells(mine[matched], theirs, rng)
             for i, name in enumerate(self.clique):
                 codes[name][matched] = self.cells[picked, i]
-        return fill(self.schema, codes | dict(given), rows, rng, fixed=set(given))
+        return fill_columns(self.schema, codes | dict(given), rows, rng, fixed=set(given))
 
     def to_parts(self) -> tuple[Facts, Arrays]:
         """Cells and shares as two arrays."""
@@ -112,8 +112,8 @@ class SparseModel:
         cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
     ) -> SparseModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
-        exactly(facts, {"kind", "total", "clique", "suppressed"}, "facts")
-        exactly(arrays, {"cells", "shares"}, "arrays")
+        check_part_names(facts, {"kind", "total", "clique", "suppressed"}, "facts")
+        check_part_names(arrays, {"cells", "shares"}, "arrays")
         clique = read_clique(facts, schema)
         cells = read_codes(arrays, "cells", schema.sizes(clique))
         shares = read_shares(arrays, "shares", (len(cells),)) if len(cells) else np.zeros(0)
@@ -122,7 +122,7 @@ class SparseModel:
             raise ReleaseError("model: its suppressed share is no share. The file is damaged")
         return cls(schema, read_total(facts), clique, cells, shares, float(suppressed))
 
-    def _overall(self, rows: int, rng: Generator) -> dict[str, NDArray[np.integer]]:
+    def _sample_cells(self, rows: int, rng: Generator) -> dict[str, NDArray[np.integer]]:
         """Rows of cells in random order; nothing where there are no cells."""
         if not self.shares.size:
             return {}
@@ -132,11 +132,11 @@ class SparseModel:
         rng.shuffle(picked)
         return {name: self.cells[picked, i] for i, name in enumerate(self.clique)}
 
-    def _match(self, mine: NDArray[np.int64], theirs: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
+    def _match_cells(self, mine: NDArray[np.int64], theirs: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         """For every row a cell with the row's number; every number among the rows has a cell."""
         wanted, member = np.unique(mine, return_inverse=True)
         useful = rng.permutation(np.flatnonzero(np.isin(theirs, wanted) & (self.shares > 0)))
         useful = useful[np.argsort(theirs[useful], kind="stable")]
         sizes = np.bincount(np.searchsorted(wanted, theirs[useful]), minlength=wanted.size)
-        groups = Groups(wanted[:, None], member)
-        return useful[deal(self.shares[useful], sizes, groups, rng)]
+        groups = RowGroups(wanted[:, None], member)
+        return useful[deal_cells(self.shares[useful], sizes, groups, rng)]

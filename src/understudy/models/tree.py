@@ -19,40 +19,46 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Clique
-from understudy.models.inference.calibrated_tree import Beliefs, divided, reduced
+from understudy.models.inference.calibrated_tree import Beliefs, divide_or_zero, sum_to_clique
 from understudy.models.inference.calibration import Calibration
-from understudy.models.inference.elimination import all_pairs, eliminated
-from understudy.models.inference.junction_tree import ROOT, JunctionTree, forecast
-from understudy.models.model import CHUNK, Arrays, Codes, Facts, default_rows, in_one_piece
+from understudy.models.inference.elimination import eliminate_to_clique, pair_marginals
+from understudy.models.inference.junction_tree import NO_NODE, JunctionTree, forecast_cells
+from understudy.models.model import MAX_ROUNDED_ROWS, Arrays, Codes, Facts, default_rows, is_rounded_in_one_piece
 from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.models.sampling.conditions import check_given
-from understudy.models.sampling.rounding import left_over
-from understudy.models.sampling.to_targets import FEW, MANY, drawn, met, shares_to_meet
+from understudy.models.sampling.rounding import fraction_variance
+from understudy.models.sampling.to_targets import (
+    MAX_REFINED_ROWS,
+    MIN_REFINED_ROWS,
+    draw_matching_rows,
+    draw_tree_rows,
+    target_shares,
+)
 from understudy.models.sampling.tree_rows import complete_tree, drawing_order
-from understudy.models.sampling.unmeasured import fill
-from understudy.models.serialization import exactly, read_total
+from understudy.models.sampling.unmeasured import fill_columns
+from understudy.models.serialization import check_part_names, read_total
 from understudy.schema import Schema
 
 Array = NDArray[np.float64]
 
-LIMIT = 1 << 24
+MAX_TREE_CELLS = 1 << 24
 """Cells of the largest tree a model may have."""
 
-EXCHANGED_FROM, EXCHANGED_CELLS, PARTNERS = 1000, 1 << 22, 12
+MIN_SWAP_ROWS, MAX_SWAP_TREE_CELLS, MAX_SWAP_PARTNERS = 1000, 1 << 22, 12
 """From how many rows, and up to how many cells of the tree, chance errors between far columns are lowered, and with how many
 partners for each."""
 
-CROWDED, RARE = 2, 0.5
+CROWDED_ROWS_PER_CELL, RARE_CELL_ROWS = 2, 0.5
 """Rows for each cell of the largest node up to which a sample is refined, and those that a cell must expect to be aimed at by itself."""
 
-NEVER = float(np.finfo(np.float64).min)
+STORED_MINUS_INFINITY = float(np.finfo(np.float64).min)
 """Stands for minus infinity in a file, where every number is finite."""
 
-DOUBT = 1e-9
+EVEN_MIXTURE_SHARE = 1e-9
 """The share of an even distribution that is mixed in where something was given that the model thinks impossible."""
 
 
-def with_zeros(schema: Schema, potentials: Mapping[Clique, Array], limit: int = LIMIT) -> dict[Clique, Array]:
+def with_zeros(schema: Schema, potentials: Mapping[Clique, Array], limit: int = MAX_TREE_CELLS) -> dict[Clique, Array]:
     """The same potentials with minus infinity in every structural zero, and those declared zeros besides that the tree has room for.
 
     >>> from understudy.schema import Boolean, parse_predicate
@@ -69,7 +75,7 @@ def with_zeros(schema: Schema, potentials: Mapping[Clique, Array], limit: int = 
         made[clique] = values if zeros is None else np.where(zeros, -np.inf, values)
     masks = impossible_masks(schema)
     for clique in sorted(masks, key=lambda clique: masks[clique].size):
-        if not any(set(clique) <= set(other) for other in made) and forecast([*made, clique], sizes) <= limit:
+        if not any(set(clique) <= set(other) for other in made) and forecast_cells([*made, clique], sizes) <= limit:
             made[clique] = np.where(masks[clique], -np.inf, 0.0)
     return made
 
@@ -105,14 +111,14 @@ class TreeModel:
         cliques: Iterable[Clique],
         potentials: Mapping[Clique, Array],
         *,
-        limit: int = LIMIT,
+        limit: int = MAX_TREE_CELLS,
     ) -> TreeModel:
         """The model with these log-potentials; a clique without one has none. Structural zeros of the schema are added."""
         known = {clique: potentials[clique] for clique in dict.fromkeys(cliques) if clique in potentials}
         if len(known) < len(potentials):
             raise ValueError("a potential belongs to a clique that is not listed")
         sizes = {name: codec.size for name, codec in schema.codecs.items()}
-        cells = forecast([*known, *((name,) for name in schema)], sizes)
+        cells = forecast_cells([*known, *((name,) for name in schema)], sizes)
         if cells > limit:
             raise Refused(
                 f"A model of these {len(known)} marginals needs {cells:,} cells, more than {limit:,}. Use fewer or smaller ones"
@@ -137,12 +143,12 @@ class TreeModel:
             zeros = schema.zeros(clique)
             possible = np.ones(schema.sizes(clique)) if zeros is None else (~zeros).astype(np.float64)
             share = np.asarray(marginals[clique], np.float64) * possible
-            separator = tree.separators[node] if tree.parents[node] != ROOT else ()
+            separator = tree.separators[node] if tree.parents[node] != NO_NODE else ()
             shape = [sizes[name] if name in separator else 1 for name in clique]
             kept = tuple(name for name in clique if name in separator)
-            bare = reduced(share, clique, kept).reshape(shape) <= 0
+            bare = sum_to_clique(share, clique, kept).reshape(shape) <= 0
             share = np.where(bare, possible, share)
-            share = divided(share, reduced(share, clique, kept).reshape(shape))
+            share = divide_or_zero(share, sum_to_clique(share, clique, kept).reshape(shape))
             with np.errstate(divide="ignore"):
                 potentials[clique] = np.log(share)
         return cls.from_potentials(schema, total, potentials, potentials)
@@ -161,37 +167,43 @@ class TreeModel:
 
     def marginal(self, clique: Clique) -> Array:
         """Expected counts over any clique; refused where that takes too large a table."""
-        return np.asarray(self.total * eliminated(self.beliefs, self._checked(clique)), np.float64)
+        return np.asarray(self.total * eliminate_to_clique(self.beliefs, self._canonical_clique(clique)), np.float64)
 
     def marginals(self, cliques: Iterable[Clique]) -> dict[Clique, Array]:
         """Expected counts over many cliques: pairs that no node holds share the walks through the tree."""
-        asked = [self._checked(clique) for clique in dict.fromkeys(cliques)]
+        asked = [self._canonical_clique(clique) for clique in dict.fromkeys(cliques)]
         far = [clique for clique in asked if len(clique) == 2 and self.beliefs.tree.home(clique) is None]
-        shares = all_pairs(self.beliefs, far)
+        shares = pair_marginals(self.beliefs, far)
         return {
-            clique: np.asarray(self.total * (shares[clique] if clique in shares else eliminated(self.beliefs, clique)))
+            clique: np.asarray(
+                self.total * (shares[clique] if clique in shares else eliminate_to_clique(self.beliefs, clique))
+            )
             for clique in asked
         }
 
     def sample(self, rows: int, rng: Generator) -> Codes:
         """Column after column by rounding, the rows in random order."""
-        chunks = list(self.sample_chunks(rows, rng, CHUNK)) if rows > CHUNK else [self._sampled(rows, rng)]
+        chunks = (
+            list(self.sample_chunks(rows, rng, MAX_ROUNDED_ROWS))
+            if rows > MAX_ROUNDED_ROWS
+            else [self._sample_chunk(rows, rng)]
+        )
         return chunks[0] if len(chunks) == 1 else {n: np.concatenate([c[n] for c in chunks]) for n in self.schema}
 
-    def sample_chunks(self, rows: int, rng: Generator, size: int = CHUNK) -> Iterator[Codes]:
+    def sample_chunks(self, rows: int, rng: Generator, size: int = MAX_ROUNDED_ROWS) -> Iterator[Codes]:
         """The same a chunk at a time, each rounded for itself, for more rows than memory holds."""
         if size < 1:
             raise ValueError("a chunk holds at least one row")
-        size = min(size, CHUNK)
+        size = min(size, MAX_ROUNDED_ROWS)
         for start in range(0, rows, size):
-            yield self._sampled(min(size, rows - start), rng)
+            yield self._sample_chunk(min(size, rows - start), rng)
 
     def astray(self, clique: Clique) -> Array | None:
         """What rounding leaves of a clique that was drawn together, where rows are drawn by rounding and nothing else."""
-        if self._refined(default_rows(self)) or not in_one_piece(self):
+        if self._needs_refining(default_rows(self)) or not is_rounded_in_one_piece(self):
             return None
         held = [(names, left) for names, left in self._left if set(clique) <= set(names)]
-        return reduced(*_smallest(held)[::-1], clique) if held else None
+        return sum_to_clique(*_smallest_table(held)[::-1], clique) if held else None
 
     def complete(self, given: Mapping[str, NDArray[np.integer]], rng: Generator) -> Codes:
         """Every partial row completed from its exact conditional distribution; rows with the same given codes share it by rounding.
@@ -203,20 +215,20 @@ class TreeModel:
         codes, lost = complete_tree(self.beliefs, given, rows, rng, self._types)
         if np.any(lost):
             again = {name: np.asarray(column)[lost] for name, column in given.items()}
-            second, beyond = complete_tree(self._doubting, again, int(lost.sum()), rng, self._types)
+            second, beyond = complete_tree(self._smoothed_beliefs, again, int(lost.sum()), rng, self._types)
             if np.any(beyond):
                 raise Refused(
                     f"{', '.join(given)}: the schema declares that no row has these values together. Nothing was sampled"
                 )
             for name, column in second.items():
                 codes[name][lost] = column
-        return fill(self.schema, dict(codes) | dict(given), rows, rng, fixed=set(given))
+        return fill_columns(self.schema, dict(codes) | dict(given), rows, rng, fixed=set(given))
 
     def to_parts(self) -> tuple[Facts, Arrays]:
         """The potentials, by position; the tree is built again from them."""
         facts: Facts = {"kind": self.kind, "total": self.total, "cliques": [list(clique) for clique in self.potentials]}
         return facts, {
-            f"potential{i}": np.where(np.isfinite(theta), theta, NEVER)
+            f"potential{i}": np.where(np.isfinite(theta), theta, STORED_MINUS_INFINITY)
             for i, theta in enumerate(self.potentials.values())
         }
 
@@ -225,9 +237,9 @@ class TreeModel:
         cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
     ) -> TreeModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
-        exactly(facts, {"kind", "total", "cliques"}, "facts")
+        check_part_names(facts, {"kind", "total", "cliques"}, "facts")
         cliques = _read_cliques(facts, schema)
-        exactly(arrays, {f"potential{i}" for i in range(len(cliques))}, "arrays")
+        check_part_names(arrays, {f"potential{i}" for i in range(len(cliques))}, "arrays")
         potentials = {}
         for i, clique in enumerate(cliques):
             theta = arrays[f"potential{i}"]
@@ -240,7 +252,7 @@ class TreeModel:
                     f'model: array "potential{i}" holds something that is no number. The file is damaged'
                 )
             values = np.asarray(theta, np.float64)
-            potentials[clique] = np.where(values <= NEVER, -np.inf, values)
+            potentials[clique] = np.where(values <= STORED_MINUS_INFINITY, -np.inf, values)
         try:
             model = cls.from_potentials(schema, read_total(facts), cliques, potentials)
             assert model.beliefs
@@ -248,22 +260,25 @@ class TreeModel:
             raise ReleaseError(f"model: its parts make no model. {error}") from None
         return model
 
-    def _checked(self, clique: Clique) -> Clique:
+    def _canonical_clique(self, clique: Clique) -> Clique:
         assert len(set(clique)) == len(clique), "a clique names each column once"
         return tuple(self.schema[name].name for name in clique)
 
-    def _sampled(self, rows: int, rng: Generator) -> Codes:
-        if self._refined(rows):
-            return met(self.schema, self.beliefs, self._tables, rows, rng, rare=RARE)
+    def _sample_chunk(self, rows: int, rng: Generator) -> Codes:
+        if self._needs_refining(rows):
+            return draw_matching_rows(self.schema, self.beliefs, self._tables, rows, rng, rare=RARE_CELL_ROWS)
         # Few rows hold no table of far columns to speak of; in many rows chance errors are small, and lowering them takes long.
-        worth = EXCHANGED_FROM <= rows <= MANY and self.cells <= EXCHANGED_CELLS
-        return drawn(self.schema, self.beliefs, rows, rng, self._far if worth else None)
+        worth = MIN_SWAP_ROWS <= rows <= MAX_REFINED_ROWS and self.cells <= MAX_SWAP_TREE_CELLS
+        return draw_tree_rows(self.schema, self.beliefs, rows, rng, self._far if worth else None)
 
-    def _refined(self, rows: int) -> bool:
+    def _needs_refining(self, rows: int) -> bool:
         """Whether some node has so many cells that rows with the same parents are few, rounding keeps little, and more can be done."""
         tree = self.beliefs.tree
-        crowded = self.cells <= EXCHANGED_CELLS and max(map(tree.size, tree.nodes), default=1) * CROWDED >= rows
-        return crowded and self.total > 0 and FEW <= rows <= MANY
+        crowded = (
+            self.cells <= MAX_SWAP_TREE_CELLS
+            and max(map(tree.size, tree.nodes), default=1) * CROWDED_ROWS_PER_CELL >= rows
+        )
+        return crowded and self.total > 0 and MIN_REFINED_ROWS <= rows <= MAX_REFINED_ROWS
 
     @cached_property
     def _left(self) -> list[tuple[Clique, Array]]:
@@ -277,12 +292,16 @@ class TreeModel:
             known, left = tree.separators[node], np.zeros(())
             if known:
                 above = [(names, table) for names, table in drawn_by[tree.parents[node]] if set(known) <= set(names)]
-                left = reduced(*_smallest(above)[::-1], known)
+                left = sum_to_clique(*_smallest_table(above)[::-1], known)
             here = [(known, left)]
-            for name in self.beliefs.new(node):
+            for name in self.beliefs.new_columns(node):
                 table = self.beliefs.inside(node, (*known, name))
-                share, left = divided(table, table.sum(axis=-1, keepdims=True)), left[..., np.newaxis]
-                left = left_over(self.total * table) + left * share**2 + np.minimum(left, 1.0) * share * (1 - share)
+                share, left = divide_or_zero(table, table.sum(axis=-1, keepdims=True)), left[..., np.newaxis]
+                left = (
+                    fraction_variance(self.total * table)
+                    + left * share**2
+                    + np.minimum(left, 1.0) * share * (1 - share)
+                )
                 known = (*known, name)
                 here.append((known, left))
             drawn_by[node] = here
@@ -291,7 +310,7 @@ class TreeModel:
     @cached_property
     def _tables(self) -> dict[Clique, Array]:
         """Everything a sample should meet, as shares, where rounding alone would not."""
-        return shares_to_meet(self.schema, self.beliefs, self.potentials, (), self.marginals)
+        return target_shares(self.schema, self.beliefs, self.potentials, (), self.marginals)
 
     @cached_property
     def _far(self) -> dict[Clique, Array]:
@@ -301,23 +320,23 @@ class TreeModel:
             pair
             for i, name in enumerate(drawn)
             for pair in [(other, name) for other in drawn[:i] if self.beliefs.tree.home((other, name)) is None][
-                -PARTNERS:
+                -MAX_SWAP_PARTNERS:
             ]
         ]
-        return all_pairs(self.beliefs, pairs)
+        return pair_marginals(self.beliefs, pairs)
 
     @property
     def _types(self) -> dict[str, np.dtype[np.unsignedinteger]]:
         return {name: codec.dtype for name, codec in self.schema.codecs.items()}
 
     @cached_property
-    def _doubting(self) -> Beliefs:
+    def _smoothed_beliefs(self) -> Beliefs:
         """The same beliefs with a trace of everything that is possible."""
         tables = []
         for names, table in zip(self.beliefs.tree.nodes, self.beliefs.tables, strict=True):
             zeros = self.schema.zeros(names)
             possible = np.ones(table.shape) if zeros is None else (~zeros).astype(np.float64)
-            tables.append(table + possible * (DOUBT / max(possible.sum(), 1.0)))
+            tables.append(table + possible * (EVEN_MIXTURE_SHARE / max(possible.sum(), 1.0)))
         return Beliefs(self.beliefs.tree, tuple(tables))
 
 
@@ -338,6 +357,6 @@ def _read_cliques(facts: Mapping[str, object], schema: Schema) -> list[Clique]:
     return cliques
 
 
-def _smallest(tables: Iterable[tuple[Clique, Array]]) -> tuple[Clique, Array]:
+def _smallest_table(tables: Iterable[tuple[Clique, Array]]) -> tuple[Clique, Array]:
     """That with the fewest cells."""
     return min(tables, key=lambda entry: entry[1].size)

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from understudy.noise.choice import exponential, noisy_max
-from understudy.noise.granularity import granular_laplace, granular_scale, to_lattice
+from understudy.noise.choice import exponential_mechanism, noisy_max
+from understudy.noise.granularity import granular_laplace, granular_scale, round_to_lattice
 from understudy.noise.quantile import median, quantile, quantile_sensitivity
-from understudy.noise.samplers import Backend, add_noise, discrete_gaussian, discrete_laplace, draw, rounded_gaussian
-from understudy.noise.source import OS, OperatingSystem, Source
+from understudy.noise.samplers import (
+    NoiseBackend,
+    add_noise,
+    discrete_gaussian,
+    discrete_laplace,
+    draw_noise,
+    rounded_gaussian,
+)
+from understudy.noise.source import OS_SOURCE, BitSource, OperatingSystemSource
 
 __all__ = [
-    "OS",
-    "Backend",
-    "OperatingSystem",
-    "Source",
+    "OS_SOURCE",
+    "BitSource",
+    "NoiseBackend",
+    "OperatingSystemSource",
     "add_noise",
     "discrete_gaussian",
     "discrete_laplace",
-    "draw",
-    "exponential",
+    "draw_noise",
+    "exponential_mechanism",
     "granular_laplace",
     "granular_scale",
     "median",
     "noisy_max",
     "quantile",
     "quantile_sensitivity",
+    "round_to_lattice",
     "rounded_gaussian",
-    "to_lattice",
 ]

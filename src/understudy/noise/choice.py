@@ -24,19 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import Refused
-from understudy.noise.enclosure import exp_neg
-from understudy.noise.source import OS, Bounds, Source, Uniform, below
+from understudy.noise.enclosure import enclose_exp_neg
+from understudy.noise.source import OS_SOURCE, BitSource, IntegerBounds, UniformReal, draw_below
 
-DEEPEST = 192
+MAX_PROPOSAL_LEVEL = 192
 """Largest m: candidates this unlikely are still proposed, and kept, exactly as often as they should be."""
 
-LOG2_E = 1.442695
+LOG2_E_ROUNDED_DOWN = 1.442695
 """A little less than 1/ln 2, which keeps m on the safe side whatever the rounding of one float product."""
 
-HALF = np.uint64(32)
+HALF_WORD_SHIFT = np.uint64(32)
 
 
-def exponential(
+def exponential_mechanism(
     scores: NDArray[np.int64],
     *,
     epsilon: Fraction,
@@ -44,34 +44,38 @@ def exponential(
     grid: Fraction = Fraction(1),
     monotone: bool = False,
     base: NDArray[np.int64] | None = None,
-    source: Source = OS,
+    source: BitSource = OS_SOURCE,
 ) -> int:
     """Index of one candidate, P(i) ∝ base_i · exp(ε · grid · score_i / (2 · sensitivity)).
 
     `sensitivity` is in the units of `grid · score`. ε-private when every score moves by at most `sensitivity` between neighbours.
 
-    >>> exponential(np.array([0, 100_000]), epsilon=Fraction(1), sensitivity=Fraction(1))
+    >>> exponential_mechanism(np.array([0, 100_000]), epsilon=Fraction(1), sensitivity=Fraction(1))
     1
     """
-    a = _exponent(epsilon, sensitivity, grid, monotone)
-    usable, weights = _candidates(scores, base)
-    gaps = _gaps(scores[usable])
-    levels = _levels(gaps, a)
+    a = _exponent_per_step(epsilon, sensitivity, grid, monotone)
+    usable, weights = _usable_candidates(scores, base)
+    gaps = _score_gaps(scores[usable])
+    levels = _proposal_levels(gaps, a)
     order = np.argsort(levels, kind="stable")
     usable, weights, gaps, levels = usable[order], weights[order], gaps[order], levels[order]
     depths, starts = np.unique(levels, return_index=True)
     ends = np.append(starts[1:], levels.size)
-    masses = [exact_sum(weights[s:e]) << (DEEPEST - int(m)) for m, s, e in zip(depths, starts, ends, strict=True)]
+    masses = [
+        exact_sum(weights[s:e]) << (MAX_PROPOSAL_LEVEL - int(m)) for m, s, e in zip(depths, starts, ends, strict=True)
+    ]
     total = sum(masses)
     while True:
-        at = below(total, source)
+        at = draw_below(total, source)
         level = 0
         while at >= masses[level]:
             at -= masses[level]
             level += 1
         m = int(depths[level])
-        proposed = int(starts[level]) + _locate(weights[starts[level] : ends[level]], at >> (DEEPEST - m))
-        if _kept(a * int(gaps[proposed]), m, source):
+        proposed = int(starts[level]) + _locate_candidate(
+            weights[starts[level] : ends[level]], at >> (MAX_PROPOSAL_LEVEL - m)
+        )
+        if _accept_proposal(a * int(gaps[proposed]), m, source):
             return int(usable[proposed])
 
 
@@ -82,18 +86,18 @@ def noisy_max(
     sensitivity: Fraction,
     grid: Fraction = Fraction(1),
     monotone: bool = False,
-    source: Source = OS,
+    source: BitSource = OS_SOURCE,
 ) -> int:
-    """Index of a nearly best candidate by permute-and-flip: never worse in expectation than `exponential`, at the same ε.
+    """Index of a nearly best candidate by permute-and-flip: never worse in expectation than `exponential_mechanism`, at the same ε.
 
     In random order, each candidate is taken with probability exp(-a·g); the best one always is.
 
     >>> noisy_max(np.array([7, 0, 0]), epsilon=Fraction(100), sensitivity=Fraction(1))
     0
     """
-    a = _exponent(epsilon, sensitivity, grid, monotone)
-    gaps = _gaps(scores[_candidates(scores, None)[0]])
-    levels = np.minimum(_levels(gaps, a), 63)
+    a = _exponent_per_step(epsilon, sensitivity, grid, monotone)
+    gaps = _score_gaps(scores[_usable_candidates(scores, None)[0]])
+    levels = np.minimum(_proposal_levels(gaps, a), 63)
     keys = source.words(gaps.size)
     while np.unique(keys).size < keys.size:  # equal keys would favour an order
         keys = source.words(gaps.size)
@@ -101,29 +105,29 @@ def noisy_max(
     # The coin of probability exp(-a·g) in two throws: 2^-m first, for all at once, then exp(-a·g)·2^m.
     passed = source.words(gaps.size) >> (np.uint64(63) - levels.astype(np.uint64)) <= np.uint64(1)
     for index in order[passed[order]]:
-        if _kept(a * int(gaps[index]), int(levels[index]), source):
+        if _accept_proposal(a * int(gaps[index]), int(levels[index]), source):
             return int(index)
     raise AssertionError("the best candidate is always taken")
 
 
-def _kept(x: Fraction, m: int, source: Source) -> bool:
+def _accept_proposal(x: Fraction, m: int, source: BitSource) -> bool:
     """True with probability exp(-x) · 2^m, which must not exceed one."""
     if x == 0:
         return True
 
-    def bounds(bits: int) -> Bounds:
-        return exp_neg(x, bits + m)
+    def enclose_acceptance(bits: int) -> IntegerBounds:
+        return enclose_exp_neg(x, bits + m)
 
-    return Uniform(source).below(bounds)
+    return UniformReal(source).below(enclose_acceptance)
 
 
-def _levels(gaps: NDArray[np.int64], a: Fraction) -> NDArray[np.int64]:
+def _proposal_levels(gaps: NDArray[np.int64], a: Fraction) -> NDArray[np.int64]:
     """m with 2^-m ≥ exp(-a·gap), as large as is safe and at most DEEPEST."""
-    rate = float(min(a, Fraction(2**20))) * LOG2_E
-    return np.minimum(gaps.astype(np.float64) * rate, float(DEEPEST)).astype(np.int64)
+    rate = float(min(a, Fraction(2**20))) * LOG2_E_ROUNDED_DOWN
+    return np.minimum(gaps.astype(np.float64) * rate, float(MAX_PROPOSAL_LEVEL)).astype(np.int64)
 
 
-def _candidates(
+def _usable_candidates(
     scores: NDArray[np.int64], base: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Indices of those that may be chosen at all, and their base measure."""
@@ -138,7 +142,7 @@ def _candidates(
     return usable, weights[usable]
 
 
-def _gaps(scores: NDArray[np.int64]) -> NDArray[np.int64]:
+def _score_gaps(scores: NDArray[np.int64]) -> NDArray[np.int64]:
     """How far each score is below the best."""
     best = int(scores.max())
     if best - int(scores.min()) >= 2**62:
@@ -146,7 +150,7 @@ def _gaps(scores: NDArray[np.int64]) -> NDArray[np.int64]:
     return best - scores.astype(np.int64)
 
 
-def _exponent(epsilon: Fraction, sensitivity: Fraction, grid: Fraction, monotone: bool) -> Fraction:
+def _exponent_per_step(epsilon: Fraction, sensitivity: Fraction, grid: Fraction, monotone: bool) -> Fraction:
     for name, number in (("epsilon", epsilon), ("sensitivity", sensitivity), ("grid", grid)):
         if type(number) not in (Fraction, int) or number <= 0:
             raise Refused(f"{name} must be a positive exact Fraction. Nothing was chosen.")
@@ -160,10 +164,10 @@ def exact_sum(weights: NDArray[np.int64]) -> int:
     18446744073709551616
     """
     words = weights.astype(np.uint64)
-    return (int((words >> HALF).sum()) << 32) + int((words & np.uint64(2**32 - 1)).sum())
+    return (int((words >> HALF_WORD_SHIFT).sum()) << 32) + int((words & np.uint64(2**32 - 1)).sum())
 
 
-def _locate(weights: NDArray[np.int64], at: int) -> int:
+def _locate_candidate(weights: NDArray[np.int64], at: int) -> int:
     """Index of the candidate that owns position `at` when candidates lie end to end, each as long as its weight."""
     low, high = 0, weights.size
     while high - low > 1:

@@ -11,23 +11,23 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
-from understudy.noise.source import Bounds
+from understudy.noise.source import IntegerBounds
 
 
-def up(a: int, by: int) -> int:
+def shift_rounding_up(a: int, by: int) -> int:
     """a / 2^by, rounded up."""
     return -(-a >> by)
 
 
-def shrink(lo: int, hi: int, by: int) -> Bounds:
+def reduce_precision(lo: int, hi: int, by: int) -> IntegerBounds:
     """The same enclosure at `by` bits less precision."""
-    return lo >> by, up(hi, by)
+    return lo >> by, shift_rounding_up(hi, by)
 
 
-def exp_neg(x: Fraction, bits: int) -> Bounds:
+def enclose_exp_neg(x: Fraction, bits: int) -> IntegerBounds:
     """Encloses exp(-x) for x ≥ 0.
 
-    >>> lo, hi = exp_neg(Fraction(1), 30)
+    >>> lo, hi = enclose_exp_neg(Fraction(1), 30)
     >>> lo / 2**30 <= 0.36787944117 <= hi / 2**30
     True
     """
@@ -45,7 +45,7 @@ def exp_neg(x: Fraction, bits: int) -> Bounds:
     while term_hi > 1:
         j += 1
         term_lo = (term_lo * y_lo >> work) // j
-        term_hi = -(-up(term_hi * y_hi, work) // j)
+        term_hi = -(-shift_rounding_up(term_hi * y_hi, work) // j)
         if j % 2:
             lo, hi = lo - term_hi, hi - term_lo
         else:
@@ -53,11 +53,11 @@ def exp_neg(x: Fraction, bits: int) -> Bounds:
     # The terms alternate and shrink: what is left out is at most the last one.
     lo, hi = lo - term_hi, hi + term_hi
     for _ in range(halvings):
-        lo, hi = lo * lo >> work, up(hi * hi, work)
-    return shrink(lo, hi, work - bits)
+        lo, hi = lo * lo >> work, shift_rounding_up(hi * hi, work)
+    return reduce_precision(lo, hi, work - bits)
 
 
-def _arctan_inverse(n: int, work: int) -> tuple[int, int]:
+def _approximate_arctan_inverse(n: int, work: int) -> tuple[int, int]:
     """arctan(1/n) · 2^work to within the second number: partial sums of the alternating series, each term short by less than 2."""
     power = total = (1 << work) // n
     j, sign = 1, -1
@@ -70,34 +70,37 @@ def _arctan_inverse(n: int, work: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=16)
-def pi(bits: int) -> Bounds:
+def enclose_pi(bits: int) -> IntegerBounds:
     """Encloses π, by Machin's formula 16 arctan(1/5) - 4 arctan(1/239).
 
-    >>> pi(8)
+    >>> enclose_pi(8)
     (804, 805)
     """
     guard = 32
-    (a, error_a), (b, error_b) = _arctan_inverse(5, bits + guard), _arctan_inverse(239, bits + guard)
+    (a, error_a), (b, error_b) = (
+        _approximate_arctan_inverse(5, bits + guard),
+        _approximate_arctan_inverse(239, bits + guard),
+    )
     middle, error = 16 * a - 4 * b, 16 * error_a + 4 * error_b
-    return shrink(middle - error, middle + error, guard)
+    return reduce_precision(middle - error, middle + error, guard)
 
 
 @lru_cache(maxsize=16)
-def inverse_root_two_pi(bits: int) -> Bounds:
+def enclose_inverse_root_two_pi(bits: int) -> IntegerBounds:
     """Encloses 1/√(2π).
 
-    >>> lo, hi = inverse_root_two_pi(30)
+    >>> lo, hi = enclose_inverse_root_two_pi(30)
     >>> lo / 2**30 <= 0.3989422804 <= hi / 2**30
     True
     """
-    lo, hi = pi(bits)
+    lo, hi = enclose_pi(bits)
     return isqrt((1 << 3 * bits) // (2 * hi)), isqrt((1 << 3 * bits) // (2 * lo)) + 1
 
 
-def normal_tail(x: Fraction, bits: int) -> Bounds:
+def enclose_normal_tail(x: Fraction, bits: int) -> IntegerBounds:
     """Encloses P(N(0, 1) > x) for x ≥ 0: ½ - φ(x) Σ x^(2n+1) / (1·3·5···(2n+1)), a series of positive terms.
 
-    >>> lo, hi = normal_tail(Fraction(2), 30)
+    >>> lo, hi = enclose_normal_tail(Fraction(2), 30)
     >>> lo / 2**30 <= 0.0227501319 <= hi / 2**30
     True
     """
@@ -116,9 +119,9 @@ def normal_tail(x: Fraction, bits: int) -> Bounds:
         term_hi = -(-term_hi * numerator // (denominator * odd))
         sum_lo, sum_hi = sum_lo + term_lo, sum_hi + term_hi
     sum_hi += term_hi  # from here every ratio is below ½, so the rest is at most the last term
-    exp_lo, exp_hi = exp_neg(square / 2, work)
-    norm_lo, norm_hi = inverse_root_two_pi(work)
+    exp_lo, exp_hi = enclose_exp_neg(square / 2, work)
+    norm_lo, norm_hi = enclose_inverse_root_two_pi(work)
     mass_lo = (exp_lo * norm_lo >> work) * sum_lo >> work
-    mass_hi = up(up(exp_hi * norm_hi, work) * sum_hi, work)
+    mass_hi = shift_rounding_up(shift_rounding_up(exp_hi * norm_hi, work) * sum_hi, work)
     half = 1 << (work - 1)
-    return shrink(max(half - mass_hi, 0), half - mass_lo, work - bits)
+    return reduce_precision(max(half - mass_hi, 0), half - mass_lo, work - bits)

@@ -19,13 +19,13 @@ from math import ceil, floor
 
 from understudy.errors import Refused
 from understudy.noise.samplers import discrete_laplace
-from understudy.noise.source import OS, Source
+from understudy.noise.source import OS_SOURCE, BitSource
 
 
-def to_lattice(value: Fraction, granularity: Fraction) -> int:
+def round_to_lattice(value: Fraction, granularity: Fraction) -> int:
     """The multiple of `granularity` nearest to `value`, exact halves up.
 
-    >>> to_lattice(Fraction(5, 2), Fraction(1)), to_lattice(Fraction(-5, 2), Fraction(1))
+    >>> round_to_lattice(Fraction(5, 2), Fraction(1)), round_to_lattice(Fraction(-5, 2), Fraction(1))
     (3, -2)
     """
     return floor(Fraction(value) / granularity + Fraction(1, 2))
@@ -44,7 +44,7 @@ def granular_scale(*, epsilon: Fraction, sensitivity: Fraction, granularity: Fra
 
 
 def granular_laplace(
-    value: Fraction, *, epsilon: Fraction, sensitivity: Fraction, granularity: Fraction, source: Source = OS
+    value: Fraction, *, epsilon: Fraction, sensitivity: Fraction, granularity: Fraction, source: BitSource = OS_SOURCE
 ) -> Fraction:
     """`value` rounded to the lattice plus lattice noise: ε-private when `value` moves by at most `sensitivity` between neighbours.
 
@@ -54,4 +54,4 @@ def granular_laplace(
     """
     scale = granular_scale(epsilon=epsilon, sensitivity=sensitivity, granularity=granularity)
     noise = int(discrete_laplace(scale, 1, source=source)[0])
-    return (to_lattice(value, granularity) + noise) * Fraction(granularity)
+    return (round_to_lattice(value, granularity) + noise) * Fraction(granularity)

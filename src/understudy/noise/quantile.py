@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.noise.choice import exact_sum, exponential
-from understudy.noise.source import OS, Source, below
+from understudy.noise.choice import exact_sum, exponential_mechanism
+from understudy.noise.source import OS_SOURCE, BitSource, draw_below
 
 
 @dataclass(frozen=True, kw_only=True)
-class Runs:
+class ScoreRuns:
     """The lattice cut into runs of equal score: where each begins, how long it is, what it scores in steps of 1/q."""
 
     starts: NDArray[np.int64]
@@ -49,7 +49,7 @@ def quantile(
     neighbours: Neighbours,
     counts: NDArray[np.int64] | None = None,
     max_rows: int = 1,
-    source: Source = OS,
+    source: BitSource = OS_SOURCE,
 ) -> int:
     """A lattice point in lo..hi near the quantile `alpha`, ε-private. `counts` says how often each value occurs (default once).
 
@@ -57,7 +57,7 @@ def quantile(
     500
     """
     runs = score_runs(values, alpha=alpha, lo=lo, hi=hi, counts=counts)
-    chosen = exponential(
+    chosen = exponential_mechanism(
         runs.scores,
         epsilon=epsilon,
         sensitivity=quantile_sensitivity(alpha=alpha, neighbours=neighbours, max_rows=max_rows),
@@ -65,7 +65,7 @@ def quantile(
         base=runs.lengths,
         source=source,
     )
-    return int(runs.starts[chosen]) + below(int(runs.lengths[chosen]), source)
+    return int(runs.starts[chosen]) + draw_below(int(runs.lengths[chosen]), source)
 
 
 def median(
@@ -77,7 +77,7 @@ def median(
     neighbours: Neighbours,
     counts: NDArray[np.int64] | None = None,
     max_rows: int = 1,
-    source: Source = OS,
+    source: BitSource = OS_SOURCE,
 ) -> int:
     """`quantile` at one half.
 
@@ -110,11 +110,11 @@ def quantile_sensitivity(*, alpha: Fraction, neighbours: Neighbours, max_rows: i
 
 def score_runs(
     values: NDArray[np.int64], *, alpha: Fraction, lo: int, hi: int, counts: NDArray[np.int64] | None = None
-) -> Runs:
+) -> ScoreRuns:
     """Runs of lattice points with equal score.
 
     >>> score_runs(np.array([2, 2, 5]), alpha=Fraction(1, 2), lo=0, hi=9)
-    Runs(starts=array([0, 2, 3, 5, 6]), lengths=array([2, 1, 2, 1, 4]), scores=array([-3, -1, -1, -2, -3]))
+    ScoreRuns(starts=array([0, 2, 3, 5, 6]), lengths=array([2, 1, 2, 1, 4]), scores=array([-3, -1, -1, -2, -3]))
     """
     if not isinstance(alpha, Fraction) or not 0 <= alpha <= 1:
         raise Refused("a quantile is an exact Fraction between 0 and 1. Nothing was chosen.")
@@ -129,7 +129,7 @@ def score_runs(
     p, q, n = alpha.numerator, alpha.denominator, exact_sum(counts)
     if n * q >= 2**62:
         raise Refused("this quantile is too finely divided for this many rows; use fewer decimals. Nothing was chosen.")
-    distinct, often = _tally(np.clip(values.astype(np.int64), lo, hi), counts.astype(np.int64))
+    distinct, often = _tally_values(np.clip(values.astype(np.int64), lo, hi), counts.astype(np.int64))
     upto = np.cumsum(often)
     # gap before the first value, then each value followed by the gap after it
     starts = np.empty(2 * distinct.size + 1, dtype=np.int64)
@@ -141,10 +141,10 @@ def score_runs(
     more[1::2], more[2::2] = n - upto, n - upto
     scores = -np.abs((q - p) * less - p * more)
     some = lengths > 0
-    return Runs(starts=starts[some], lengths=lengths[some], scores=scores[some])
+    return ScoreRuns(starts=starts[some], lengths=lengths[some], scores=scores[some])
 
 
-def _tally(values: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _tally_values(values: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Distinct values in order and how often each occurs, those that never do left out."""
     distinct, place = np.unique(values, return_inverse=True)
     often = np.zeros(distinct.size, dtype=np.int64)

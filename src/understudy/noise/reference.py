@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from understudy.accounting.law import Law
 from understudy.errors import Refused
 
-_FEATURES = Lock()
+_OPENDP_FEATURES_LOCK = Lock()
 
 
 def is_double(scale: Fraction) -> bool:
@@ -43,7 +43,7 @@ def draw_reference(law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
         )
     import opendp.prelude as dp  # slow to load, and needed by few
 
-    with _FEATURES:  # the feature switch is global to OpenDP: leave it as it was found
+    with _OPENDP_FEATURES_LOCK:  # the feature switch is global to OpenDP: leave it as it was found
         found = "contrib" in dp.GLOBAL_FEATURES
         dp.enable_features("contrib")
         try:

@@ -27,18 +27,18 @@ from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
 from understudy.errors import Refused
-from understudy.noise.cdf_table import TABLE_LIMIT, refine, table
+from understudy.noise.cdf_table import MAX_TABLE_SCALE, cached_cdf_table, refine_draw
 from understudy.noise.reference import draw_reference, is_double
-from understudy.noise.source import OS, Source, Uniform
-from understudy.noise.tails import tails
+from understudy.noise.source import OS_SOURCE, BitSource, UniformReal
+from understudy.noise.tails import tails_of_law
 
 Shape = int | tuple[int, ...]
 
-LARGEST_SCALE = 2**50
+MAX_NOISE_SCALE = 2**50
 """Beyond this, noise would crowd 64-bit integers."""
 
 
-class Backend(StrEnum):
+class NoiseBackend(StrEnum):
     """Who draws."""
 
     TABLE = "table"
@@ -48,50 +48,50 @@ class Backend(StrEnum):
     """OpenDP's exact samplers: slower, independent; draws from its own source of randomness."""
 
 
-def discrete_laplace(scale: Fraction, size: Shape, *, source: Source = OS) -> NDArray[np.int64]:
+def discrete_laplace(scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE) -> NDArray[np.int64]:
     """P(k) ∝ exp(-|k|/scale).
 
     >>> discrete_laplace(Fraction(3, 2), (2, 5)).shape
     (2, 5)
     """
-    return draw(Law.DISCRETE_LAPLACE, scale, size, source=source)
+    return draw_noise(Law.DISCRETE_LAPLACE, scale, size, source=source)
 
 
-def rounded_gaussian(scale: Fraction, size: Shape, *, source: Source = OS) -> NDArray[np.int64]:
+def rounded_gaussian(scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE) -> NDArray[np.int64]:
     """round(N(0, scale²)).
 
     >>> rounded_gaussian(Fraction(10), 4).dtype
     dtype('int64')
     """
-    return draw(Law.ROUNDED_GAUSSIAN, scale, size, source=source)
+    return draw_noise(Law.ROUNDED_GAUSSIAN, scale, size, source=source)
 
 
-def discrete_gaussian(scale: Fraction, size: Shape, *, source: Source = OS) -> NDArray[np.int64]:
+def discrete_gaussian(scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE) -> NDArray[np.int64]:
     """P(k) ∝ exp(-k²/(2 scale²)).
 
     >>> discrete_gaussian(Fraction(10), ()).shape
     ()
     """
-    return draw(Law.DISCRETE_GAUSSIAN, scale, size, source=source)
+    return draw_noise(Law.DISCRETE_GAUSSIAN, scale, size, source=source)
 
 
-def draw(
-    law: Law, scale: Fraction, size: Shape, *, source: Source = OS, backend: Backend = Backend.TABLE
+def draw_noise(
+    law: Law, scale: Fraction, size: Shape, *, source: BitSource = OS_SOURCE, backend: NoiseBackend = NoiseBackend.TABLE
 ) -> NDArray[np.int64]:
     """Independent noise of `law`, shaped `size`.
 
-    >>> draw(Law.DISCRETE_LAPLACE, Fraction(1), 3, backend=Backend.OPENDP).shape
+    >>> draw_noise(Law.DISCRETE_LAPLACE, Fraction(1), 3, backend=NoiseBackend.OPENDP).shape
     (3,)
     """
-    law, backend, scale = Law(law), Backend(backend), checked_scale(scale)
+    law, backend, scale = Law(law), NoiseBackend(backend), check_scale(scale)
     shape = (size,) if isinstance(size, int) else size
     n = prod(shape)
-    elsewhere = law is not Law.ROUNDED_GAUSSIAN and source is OS and is_double(scale)
-    if backend is Backend.TABLE and scale <= TABLE_LIMIT:
-        flat = table(law, scale).draw(n, source)
-    elif backend is Backend.TABLE and law is not Law.DISCRETE_GAUSSIAN and not elsewhere:
-        flat = _one_by_one(law, scale, n, source)
-    elif source is not OS:
+    elsewhere = law is not Law.ROUNDED_GAUSSIAN and source is OS_SOURCE and is_double(scale)
+    if backend is NoiseBackend.TABLE and scale <= MAX_TABLE_SCALE:
+        flat = cached_cdf_table(law, scale).draw(n, source)
+    elif backend is NoiseBackend.TABLE and law is not Law.DISCRETE_GAUSSIAN and not elsewhere:
+        flat = _draw_one_by_one(law, scale, n, source)
+    elif source is not OS_SOURCE:
         raise Refused("OpenDP draws from its own source of randomness and cannot use another. No noise was drawn.")
     else:
         flat = draw_reference(law, scale, n)
@@ -99,7 +99,12 @@ def draw(
 
 
 def add_noise(
-    values: NDArray[np.int64], law: Law, scale: Fraction, *, source: Source = OS, backend: Backend = Backend.TABLE
+    values: NDArray[np.int64],
+    law: Law,
+    scale: Fraction,
+    *,
+    source: BitSource = OS_SOURCE,
+    backend: NoiseBackend = NoiseBackend.TABLE,
 ) -> NDArray[np.int64]:
     """Integers plus independent integer noise on every one of them; refuses rather than wraps around.
 
@@ -112,7 +117,7 @@ def add_noise(
             f"noise is added to 64-bit integers, not to {values.dtype}; scale to integers first. No noise was drawn."
         )
     exact = values.astype(np.int64)
-    noise = draw(law, scale, exact.shape, source=source, backend=backend)
+    noise = draw_noise(law, scale, exact.shape, source=source, backend=backend)
     with np.errstate(over="ignore"):
         noisy = np.asarray(exact + noise, dtype=np.int64)
     if np.any(((exact ^ noisy) & (noise ^ noisy)) < 0):
@@ -122,29 +127,29 @@ def add_noise(
     return noisy
 
 
-def checked_scale(scale: Fraction) -> Fraction:
+def check_scale(scale: Fraction) -> Fraction:
     """The scale as a positive Fraction of sensible size, or a refusal.
 
-    >>> checked_scale(Fraction(5, 2))
+    >>> check_scale(Fraction(5, 2))
     Fraction(5, 2)
     """
     if type(scale) not in (Fraction, int):
         raise Refused("a noise scale must be an exact Fraction, the one the accountant priced. No noise was drawn.")
-    if not 0 < scale <= LARGEST_SCALE:
+    if not 0 < scale <= MAX_NOISE_SCALE:
         raise Refused("a noise scale must be positive and at most 2^50. No noise was drawn.")
     return Fraction(scale)
 
 
-def _one_by_one(law: Law, scale: Fraction, n: int, source: Source) -> NDArray[np.int64]:
+def _draw_one_by_one(law: Law, scale: Fraction, n: int, source: BitSource) -> NDArray[np.int64]:
     """Draws without a table: a float says where to look first, exact comparisons decide."""
-    exact, count = tails(law, scale), 128
+    exact, count = tails_of_law(law, scale), 128
     drawn = []
     for _ in range(n):
         prefix = source.bits(count)
         tail = max(min(prefix, 2**count - prefix) / 2**count, 1e-30)
         distance = -NormalDist().inv_cdf(tail) if law is Law.ROUNDED_GAUSSIAN else -log(2 * tail)
         guess = round(float(scale) * distance) * (-1 if prefix < 2 ** (count - 1) else 1)
-        drawn.append(refine(exact, Uniform(source, prefix=prefix, count=count), guess))
+        drawn.append(refine_draw(exact, UniformReal(source, prefix=prefix, count=count), guess))
     if any(abs(k) >> 62 for k in drawn):
         raise Refused(
             "noise at this scale does not fit a 64-bit integer; use a coarser granularity. Nothing was released."

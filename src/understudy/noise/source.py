@@ -1,9 +1,9 @@
 """Where random bits come from: the operating system, and nowhere else.
 
-`OS` reads os.urandom afresh for every request. It keeps no buffer and no state, so there is nothing to seed, nothing a
-forked worker could inherit and nothing to rewind. Code that needs chosen bits (tests of refinement) passes its own `Source`.
+`OS_SOURCE` reads os.urandom afresh for every request. It keeps no buffer and no state, so there is nothing to seed, nothing a
+forked worker could inherit and nothing to rewind. Code that needs chosen bits (tests of refinement) passes its own `BitSource`.
 
-`Uniform` is a real number drawn uniformly from [0, 1), of which only as many bits exist as some comparison has needed. It
+`UniformReal` is a real number drawn uniformly from [0, 1), of which only as many bits exist as some comparison has needed. It
 is what makes the samplers exact: a comparison with an irrational number is never rounded, it asks for more bits
 (docs/proofs/noise.md, lemma 1).
 """
@@ -18,14 +18,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Bounds = tuple[int, int]
+IntegerBounds = tuple[int, int]
 """Integers (lo, hi) with lo ≤ value · 2^bits ≤ hi, for a precision `bits` the caller knows."""
 
-STEP = 64
-"""Bits added to a `Uniform` each time a comparison is undecided."""
+REFINEMENT_BITS = 64
+"""Bits added to a `UniformReal` each time a comparison is undecided."""
 
 
-class Source(Protocol):
+class BitSource(Protocol):
     """Independent fair bits."""
 
     def words(self, n: int) -> NDArray[np.uint64]:
@@ -37,12 +37,12 @@ class Source(Protocol):
         ...
 
 
-class OperatingSystem:
+class OperatingSystemSource:
     """Fair bits from the operating system's cryptographic generator, unbuffered.
 
-    >>> OS.words(3).shape
+    >>> OS_SOURCE.words(3).shape
     (3,)
-    >>> 0 <= OS.bits(7) < 128
+    >>> 0 <= OS_SOURCE.bits(7) < 128
     True
     """
 
@@ -55,22 +55,22 @@ class OperatingSystem:
         return int.from_bytes(os.urandom((n + 7) // 8), "little") & ((1 << n) - 1)
 
 
-OS: Source = OperatingSystem()
+OS_SOURCE: BitSource = OperatingSystemSource()
 """The source everything uses unless a test passes another."""
 
 
 @dataclass
-class Uniform:
+class UniformReal:
     """A uniform real number U in [0, 1), known so far to lie in [prefix, prefix + 1) / 2^count."""
 
-    source: Source
+    source: BitSource
     prefix: int = 0
     count: int = 0
 
-    def below(self, bounds: Callable[[int], Bounds]) -> bool:
+    def below(self, bounds: Callable[[int], IntegerBounds]) -> bool:
         """Whether U < p, where `bounds(b)` encloses p · 2^b ever more tightly as b grows. Exact; ends with probability one.
 
-        >>> chance = sum(Uniform(OS).below(lambda bits: ((1 << bits) // 3, (1 << bits) // 3 + 1)) for _ in range(1000))
+        >>> chance = sum(UniformReal(OS_SOURCE).below(lambda bits: ((1 << bits) // 3, (1 << bits) // 3 + 1)) for _ in range(1000))
         >>> 200 < chance < 470
         True
         """
@@ -81,14 +81,14 @@ class Uniform:
                 return True
             if self.prefix << guard >= hi:
                 return False
-            self.prefix = self.prefix << STEP | self.source.bits(STEP)
-            self.count += STEP
+            self.prefix = self.prefix << REFINEMENT_BITS | self.source.bits(REFINEMENT_BITS)
+            self.count += REFINEMENT_BITS
 
 
-def below(n: int, source: Source = OS) -> int:
+def draw_below(n: int, source: BitSource = OS_SOURCE) -> int:
     """A uniform integer in 0..n-1, by rejection.
 
-    >>> below(1)
+    >>> draw_below(1)
     0
     """
     assert n > 0, "nothing to draw from"

@@ -20,17 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
-from understudy.noise.enclosure import exp_neg, normal_tail, shrink
-from understudy.noise.normal import BITS, tails_along
-from understudy.noise.source import Bounds
+from understudy.noise.enclosure import enclose_exp_neg, enclose_normal_tail, reduce_precision
+from understudy.noise.normal import FIXED_POINT_BITS, enclose_normal_tails
+from understudy.noise.source import IntegerBounds
 
-WORD = 64
+NOISE_WORD_BITS = 64
 
-PRECISION = 160
+SWEEP_PRECISION_BITS = 160
 """Bits to which sweeps on big integers work."""
 
 
-class Words(NamedTuple):
+class TailWords(NamedTuple):
     """low < Q(k) · 2^64 < high + 1 for k = 0, 1, ..., and the last `low` is zero."""
 
     low: NDArray[np.uint64]
@@ -42,19 +42,19 @@ class Tails(Protocol):
 
     scale: Fraction
 
-    def tail(self, k: int, bits: int) -> Bounds:
+    def tail(self, k: int, bits: int) -> IntegerBounds:
         """Encloses Q(k) · 2^bits for k ≥ 0."""
         ...
 
-    def words(self) -> Words:
+    def words(self) -> TailWords:
         """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
         ...
 
 
-def packed(bounds: list[Bounds], bits: int) -> Words:
+def pack_bounds(bounds: list[IntegerBounds], bits: int) -> TailWords:
     """Bounds at `bits` of precision as words. One is taken off before rounding down, so that `low` is truly less."""
-    by = bits - WORD
-    return Words(
+    by = bits - NOISE_WORD_BITS
+    return TailWords(
         np.array([max(low - 1, 0) >> by for low, _ in bounds], dtype=np.uint64),
         np.array([high >> by for _, high in bounds], dtype=np.uint64),
     )
@@ -66,19 +66,19 @@ class LaplaceTails:
     def __init__(self, scale: Fraction) -> None:
         self.scale = scale
 
-    def tail(self, k: int, bits: int) -> Bounds:
+    def tail(self, k: int, bits: int) -> IntegerBounds:
         """Encloses Q(k) · 2^bits for k ≥ 0."""
         work = bits + 16
         one = 1 << work
-        t_lo, t_hi = exp_neg(1 / self.scale, work)
-        p_lo, p_hi = exp_neg((k + 1) / self.scale, work)
-        return shrink((p_lo << work) // (one + t_hi), -((-p_hi << work) // (one + t_lo)), 16)
+        t_lo, t_hi = enclose_exp_neg(1 / self.scale, work)
+        p_lo, p_hi = enclose_exp_neg((k + 1) / self.scale, work)
+        return reduce_precision((p_lo << work) // (one + t_hi), -((-p_hi << work) // (one + t_lo)), 16)
 
-    def run(self, bits: int) -> list[Bounds]:
+    def run(self, bits: int) -> list[IntegerBounds]:
         """Encloses Q(0), Q(1), ... · 2^bits, up to the first whose lower bound is under 2^-64."""
-        t_lo, t_hi = exp_neg(1 / self.scale, bits)
+        t_lo, t_hi = enclose_exp_neg(1 / self.scale, bits)
         low, high = self.tail(0, bits)
-        error, growth, stop = high - low, t_hi - t_lo + 1, 1 << (bits - WORD)
+        error, growth, stop = high - low, t_hi - t_lo + 1, 1 << (bits - NOISE_WORD_BITS)
         bounds = [(low, high)]
         while low >= stop:
             low = low * t_lo >> bits
@@ -86,9 +86,9 @@ class LaplaceTails:
             bounds.append((low, low + error))
         return bounds
 
-    def words(self) -> Words:
+    def words(self) -> TailWords:
         """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
-        return packed(self.run(PRECISION), PRECISION)
+        return pack_bounds(self.run(SWEEP_PRECISION_BITS), SWEEP_PRECISION_BITS)
 
 
 class RoundedGaussianTails:
@@ -97,15 +97,15 @@ class RoundedGaussianTails:
     def __init__(self, scale: Fraction) -> None:
         self.scale = scale
 
-    def tail(self, k: int, bits: int) -> Bounds:
+    def tail(self, k: int, bits: int) -> IntegerBounds:
         """Encloses Q(k) · 2^bits for k ≥ 0."""
-        return normal_tail((2 * k + 1) / (2 * self.scale), bits)
+        return enclose_normal_tail((2 * k + 1) / (2 * self.scale), bits)
 
-    def words(self) -> Words:
+    def words(self) -> TailWords:
         """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
-        low, high = tails_along(1 / self.scale)
-        spare = WORD - BITS
-        return Words((low << spare).astype(np.uint64), (high << spare).astype(np.uint64))
+        low, high = enclose_normal_tails(1 / self.scale)
+        spare = NOISE_WORD_BITS - FIXED_POINT_BITS
+        return TailWords((low << spare).astype(np.uint64), (high << spare).astype(np.uint64))
 
 
 class DiscreteGaussianTails:
@@ -114,23 +114,23 @@ class DiscreteGaussianTails:
     def __init__(self, scale: Fraction) -> None:
         self.scale = scale
 
-    def tail(self, k: int, bits: int) -> Bounds:
+    def tail(self, k: int, bits: int) -> IntegerBounds:
         """Encloses Q(k) · 2^bits for k ≥ 0."""
-        bounds = _theta(self.scale, bits)
+        bounds = _enclose_gaussian_tails(self.scale, bits)
         return bounds[k] if k < len(bounds) else (0, bounds[-1][1])
 
-    def run(self, bits: int) -> list[Bounds]:
+    def run(self, bits: int) -> list[IntegerBounds]:
         """Encloses Q(0), Q(1), ... · 2^bits, up to the first whose lower bound is under 2^-64."""
-        bounds = _theta(self.scale, bits)
-        stop = 1 << (bits - WORD)
+        bounds = _enclose_gaussian_tails(self.scale, bits)
+        stop = 1 << (bits - NOISE_WORD_BITS)
         return bounds[: next(k for k, (low, _) in enumerate(bounds) if low < stop) + 1]
 
-    def words(self) -> Words:
+    def words(self) -> TailWords:
         """Encloses Q(0), Q(1), ..., down to where the lower bound is zero."""
-        return packed(self.run(PRECISION), PRECISION)
+        return pack_bounds(self.run(SWEEP_PRECISION_BITS), SWEEP_PRECISION_BITS)
 
 
-class _Weights:
+class _GaussianWeights:
     """w_k = exp(-k²/(2σ²)) for k = 0, 1, ...: low ≤ w_k · 2^bits ≤ low + error.
 
     w_(k+1) = w_k r_k and r_(k+1) = r_k c with c = exp(-1/σ²), r_0 = exp(-1/(2σ²)), all at most one.
@@ -139,9 +139,9 @@ class _Weights:
     def __init__(self, sigma: Fraction, bits: int) -> None:
         self.bits = bits
         self.low, self.error = 1 << bits, 0
-        self._ratio, high = exp_neg(1 / (2 * sigma * sigma), bits)
+        self._ratio, high = enclose_exp_neg(1 / (2 * sigma * sigma), bits)
         self._ratio_error = high - self._ratio
-        self._shrink, high = exp_neg(1 / (sigma * sigma), bits)
+        self._shrink, high = enclose_exp_neg(1 / (sigma * sigma), bits)
         self._shrink_error = high - self._shrink + 1
 
     def advance(self) -> None:
@@ -151,17 +151,17 @@ class _Weights:
         self._ratio = self._ratio * self._shrink >> self.bits
         self._ratio_error += self._shrink_error
 
-    def rest(self) -> int:
+    def bound_rest(self) -> int:
         """At least w_k + w_(k+1) + ... · 2^bits: a geometric series whose ratio is at most r_k."""
         return -((-(self.low + self.error) << self.bits) // ((1 << self.bits) - self._ratio - self._ratio_error))
 
 
 @lru_cache(maxsize=2)
-def _theta(scale: Fraction, bits: int) -> list[Bounds]:
+def _enclose_gaussian_tails(scale: Fraction, bits: int) -> list[IntegerBounds]:
     """Encloses Q(k) · 2^bits for all k until the weights vanish at that precision."""
     guard = 64
     work = bits + guard
-    weight = _Weights(scale, work)
+    weight = _GaussianWeights(scale, work)
     weight.advance()
     lows: list[int] = []
     errors: list[int] = []
@@ -170,7 +170,7 @@ def _theta(scale: Fraction, bits: int) -> list[Bounds]:
         errors.append(weight.error)
         weight.advance()
     # suffix[k] encloses Σ_{j>k} w_j
-    low, high = 0, weight.rest()
+    low, high = 0, weight.bound_rest()
     suffix = [(low, high)]
     for w, e in zip(reversed(lows), reversed(errors), strict=True):
         low, high = low + w, high + w + e
@@ -180,13 +180,13 @@ def _theta(scale: Fraction, bits: int) -> list[Bounds]:
     inverse_lo = (one << work) // (one + 2 * high)
     inverse_hi = -((-one << work) // (one + 2 * low))
     by = work + guard
-    return [shrink(a * inverse_lo, b * inverse_hi, by) for a, b in suffix]
+    return [reduce_precision(a * inverse_lo, b * inverse_hi, by) for a, b in suffix]
 
 
-def tails(law: Law, scale: Fraction) -> Tails:
+def tails_of_law(law: Law, scale: Fraction) -> Tails:
     """The tails of `law` at `scale`.
 
-    >>> lo, hi = tails(Law.DISCRETE_LAPLACE, Fraction(1)).tail(0, 20)
+    >>> lo, hi = tails_of_law(Law.DISCRETE_LAPLACE, Fraction(1)).tail(0, 20)
     >>> lo / 2**20 <= 0.26894142 <= hi / 2**20
     True
     """

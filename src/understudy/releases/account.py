@@ -11,11 +11,11 @@ from fractions import Fraction
 
 from understudy.accounting.cost import Cost
 from understudy.errors import ReleaseError
-from understudy.releases.guarantee import SYMBOLS, stated
+from understudy.releases.guarantee import GUARANTEE_SYMBOLS, format_amount
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class BudgetStep:
     """One paid answer: what was asked, its price, and the share of the run that was."""
 
     asked: str
@@ -28,19 +28,19 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statement:
+class BudgetStatement:
     """What one run reserved and what it bought for it.
 
     `dataset` is the name the owner gave, `ledger` the hash of the ledger's last entry when the run closed, `run` its number there.
 
-    >>> Statement(dataset="people", epsilon=Fraction(1), delta=Fraction(0), day=date(2025, 3, 1)).lines()[0]
+    >>> BudgetStatement(dataset="people", epsilon=Fraction(1), delta=Fraction(0), day=date(2025, 3, 1)).lines()[0]
     'people, 2025-03-01: ε = 1, δ = 0 reserved'
     """
 
     dataset: str = ""
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
-    steps: tuple[Step, ...] = ()
+    steps: tuple[BudgetStep, ...] = ()
     ledger: str = ""
     run: str = ""
     day: date | None = None
@@ -64,11 +64,11 @@ class Statement:
     def lines(self) -> tuple[str, ...]:
         """The account as a person reads it."""
         when = f", {self.day.isoformat()}" if self.day else ""
-        head = f"{self.dataset or 'unnamed'}{when}: {stated('ε', self.epsilon)}, {stated('δ', self.delta)} reserved"
+        head = f"{self.dataset or 'unnamed'}{when}: {format_amount('ε', self.epsilon)}, {format_amount('δ', self.delta)} reserved"
         lines = [head]
         for step in self.steps:
-            price = stated(SYMBOLS[step.cost.currency], step.cost.amount)
-            risk = f", {stated('δ', step.cost.delta)}" if step.cost.delta else ""
+            price = format_amount(GUARANTEE_SYMBOLS[step.cost.currency], step.cost.amount)
+            risk = f", {format_amount('δ', step.cost.delta)}" if step.cost.delta else ""
             lines.append(f"{float(step.share):.1%} {step.asked}: {price}{risk}")
         if self.ledger:
             lines.append(f"ledger {self.ledger[:16]}, run {self.run}")

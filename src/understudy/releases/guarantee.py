@@ -9,18 +9,18 @@ from html import escape
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.cost import Currency
-from understudy.accounting.interpretation import Meaning, meaning
+from understudy.accounting.interpretation import BudgetInterpretation, interpret_budget
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import ReleaseError
 
-SYMBOLS = {Currency.PURE: "ε", Currency.GDP: "μ²", Currency.ZCDP: "ρ"}
+GUARANTEE_SYMBOLS = {Currency.PURE: "ε", Currency.GDP: "μ²", Currency.ZCDP: "ρ"}
 """What each currency adds up."""
 
-_FIGURES = 6
+_SIGNIFICANT_FIGURES = 6
 """Significant figures shown of a number that is longer; the last one is rounded up, so that no promise reads better than it is."""
 
 
-class Promise(StrEnum):
+class GuaranteeKind(StrEnum):
     """What kind of promise a release makes."""
 
     PRIVATE = "differential privacy"
@@ -41,7 +41,7 @@ class Guarantee:
     'Private with ε = 1, δ = 1e-9 for adding or removing one row.'
     """
 
-    kind: Promise = Promise.PRIVATE
+    kind: GuaranteeKind = GuaranteeKind.PRIVATE
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     currency: Currency | None = None
@@ -58,9 +58,9 @@ class Guarantee:
             raise ReleaseError("guarantee: ε, δ and the amount cannot be negative, and δ must be below 1")
         if self.max_rows < 1 or not self.unit:
             raise ReleaseError("guarantee: the unit needs a name and at least one row")
-        if self.kind is Promise.PRIVATE and (self.currency is None or self.epsilon == 0):
+        if self.kind is GuaranteeKind.PRIVATE and (self.currency is None or self.epsilon == 0):
             raise ReleaseError("guarantee: differential privacy needs an ε above 0 and a currency")
-        if self.kind is not Promise.PRIVATE and (self.currency is not None or max(self.epsilon, self.delta) > 0):
+        if self.kind is not GuaranteeKind.PRIVATE and (self.currency is not None or max(self.epsilon, self.delta) > 0):
             raise ReleaseError(f"guarantee: {self.kind.value} has no ε, δ or currency")
 
     @classmethod
@@ -70,34 +70,34 @@ class Guarantee:
         >>> Guarantee.without_data().sentence()
         'No data used: nothing here was computed from any row.'
         """
-        return cls(kind=Promise.NO_DATA, public=public)
+        return cls(kind=GuaranteeKind.NO_DATA, public=public)
 
     def sentence(self) -> str:
         """The promise in one sentence."""
-        if self.kind is Promise.NO_DATA:
+        if self.kind is GuaranteeKind.NO_DATA:
             return "No data used: nothing here was computed from any row."
-        if self.kind is Promise.MASKED:
+        if self.kind is GuaranteeKind.MASKED:
             return "Disclosure control without differential privacy: there is no bound on what can be inferred."
-        budget = stated("ε", self.epsilon) + (f", {stated('δ', self.delta)}" if self.delta else "")
+        budget = format_amount("ε", self.epsilon) + (f", {format_amount('δ', self.delta)}" if self.delta else "")
         return f"Private with {budget} for {self.neighbours.phrase(self.unit)}."
 
     @property
-    def meaning(self) -> Meaning | None:
+    def meaning(self) -> BudgetInterpretation | None:
         """What it means for one person, where it is differential privacy."""
-        if self.kind is not Promise.PRIVATE or self.currency is None:
+        if self.kind is not GuaranteeKind.PRIVATE or self.currency is None:
             return None
         budget = Budget(epsilon=self.epsilon, delta=self.delta)
         # What thresholds may have used of δ is not written down apart; all of it is the safe reading.
-        return meaning(
+        return interpret_budget(
             budget, currency=self.currency, amount=self.amount, thresholds=self.delta, neighbours=self.neighbours
         )
 
     def details(self) -> tuple[str, ...]:
         """What the sentence leaves out, one line each."""
         lines: list[str] = []
-        if self.kind is Promise.PRIVATE and self.currency is not None:
+        if self.kind is GuaranteeKind.PRIVATE and self.currency is not None:
             if self.currency is not Currency.PURE:
-                lines.append(f"added up as {stated(SYMBOLS[self.currency], self.amount)} in all")
+                lines.append(f"added up as {format_amount(GUARANTEE_SYMBOLS[self.currency], self.amount)} in all")
             if self.unit != "row":
                 rows = "1 row" if self.max_rows == 1 else f"{self.max_rows} rows"
                 lines.append(f"at most {rows} of each {self.unit} were used; the others were left out")
@@ -119,17 +119,17 @@ class Guarantee:
         return f"<p>{escape(self.sentence())}</p><ul>{listed}</ul>{said.figure() if said else ''}"
 
 
-def stated(symbol: str, value: Fraction) -> str:
+def format_amount(symbol: str, value: Fraction) -> str:
     """A number in a promise: exact where it is short, otherwise rounded up and marked so.
 
-    >>> stated("ε", Fraction(1, 2)), stated("δ", Fraction(1, 10**9)), stated("ε", Fraction(1, 3))
+    >>> format_amount("ε", Fraction(1, 2)), format_amount("δ", Fraction(1, 10**9)), format_amount("ε", Fraction(1, 3))
     ('ε = 0.5', 'δ = 1e-9', 'ε ≤ 0.333334')
     """
-    digits, exponent, exact = _scientific(value)
-    return f"{symbol} {'=' if exact else '≤'} {_decimal(digits, exponent)}"
+    digits, exponent, exact = _round_up_scientific(value)
+    return f"{symbol} {'=' if exact else '≤'} {_format_decimal(digits, exponent)}"
 
 
-def _scientific(value: Fraction) -> tuple[str, int, bool]:
+def _round_up_scientific(value: Fraction) -> tuple[str, int, bool]:
     """Digits d₁d₂… and exponent e with value ≤ d₁.d₂… × 10^e, and whether they are equal."""
     if value == 0:
         return "0", 0, True
@@ -138,16 +138,16 @@ def _scientific(value: Fraction) -> tuple[str, int, bool]:
         exponent += 1
     while value < Fraction(10) ** exponent:
         exponent -= 1
-    shifted = value / Fraction(10) ** (exponent - _FIGURES + 1)
+    shifted = value / Fraction(10) ** (exponent - _SIGNIFICANT_FIGURES + 1)
     whole = -(-shifted.numerator // shifted.denominator)
-    if whole == 10**_FIGURES:  # rounding up reached the next power of ten
+    if whole == 10**_SIGNIFICANT_FIGURES:  # rounding up reached the next power of ten
         whole, exponent = whole // 10, exponent + 1
     return str(whole).rstrip("0") or "0", exponent, shifted.denominator == 1
 
 
-def _decimal(digits: str, exponent: int) -> str:
+def _format_decimal(digits: str, exponent: int) -> str:
     """d₁.d₂… × 10^e as a person writes it."""
-    if not -4 <= exponent < _FIGURES + 3:
+    if not -4 <= exponent < _SIGNIFICANT_FIGURES + 3:
         return digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "") + f"e{exponent}"
     if exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits

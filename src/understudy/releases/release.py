@@ -23,42 +23,42 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Measurements
-from understudy.models import Codes, Conditional, Portable, default_rows
-from understudy.releases.account import Statement
+from understudy.models import Codes, ConditionalModel, PortableModel, default_rows
+from understudy.releases.account import BudgetStatement
 from understudy.releases.answers.answer import Answer, answer
 from understudy.releases.card.card import Card
-from understudy.releases.card.degenerate_columns import lines
-from understudy.releases.card.recoded_columns import recoded
-from understudy.releases.guarantee import Guarantee, Promise
-from understudy.releases.output.frames import KINDS, default_kind, to_frame
-from understudy.releases.output.tidy import as_frame, cells_in, tidy_tables
+from understudy.releases.card.degenerate_columns import degenerate_column_lines
+from understudy.releases.card.recoded_columns import recoding_lines
+from understudy.releases.guarantee import Guarantee, GuaranteeKind
+from understudy.releases.output.frames import FRAME_KINDS, default_kind, to_frame
+from understudy.releases.output.tidy import count_noisy_cells, tidy_table_to_frame, tidy_tables
 from understudy.releases.output.write import write_parts, write_rows
 from understudy.schema import Lattice, Schema
-from understudy.schema.columns.bin_density import Spread
-from understudy.schema.columns.cell import plain
-from understudy.text import amount
-from understudy.version import VERSION as PACKAGE_VERSION
+from understudy.schema.columns.bin_density import BinDensity
+from understudy.schema.columns.cell import to_plain_cell
+from understudy.text import format_count
+from understudy.version import PACKAGE_VERSION as PACKAGE_VERSION
 
-VERSION = 1
+RELEASE_FORMAT_VERSION = 1
 """Version of the file format; a reader refuses later ones."""
 
-Option = str | int | float | bool | None
+OptionValue = str | int | float | bool | None
 """What an option of a synthesizer may be."""
 
-BATCH = 1 << 22
+SAMPLE_BATCH_ROWS = 1 << 22
 """Rows sampled at a time, so that memory does not grow with how many are asked for."""
 
-MOST_ROWS = 10**12
+MAX_SAMPLE_ROWS = 10**12
 """Rows that are sampled at most: more fill any disk."""
 
 MAX_UNASKED_CELLS = 2 * 10**9
 """Rows times columns that are sampled without being asked for by number: 100 million rows of 20 columns, 10 GB of CSV or of memory. A
 release of a few kilobytes may estimate any number of rows, and whoever samples it need not know which."""
 
-_CELLS = 10_000_000
+_MAX_GIVEN_CELLS = 10_000_000
 
 
-class Kind(StrEnum):
+class ReleaseKind(StrEnum):
     """What a release holds: a model to sample from, the measurements alone, or one fixed synthetic table."""
 
     MODEL = "model"
@@ -90,36 +90,38 @@ class Release:
 
     guarantee: Guarantee
     schema: Schema
-    kind: Kind = Kind.MODEL
+    kind: ReleaseKind = ReleaseKind.MODEL
     measurements: Measurements = field(default_factory=Measurements)
-    model: Portable | None = None
+    model: PortableModel | None = None
     microdata: Mapping[str, NDArray[np.integer]] | None = None
-    statement: Statement = field(default_factory=Statement)
+    statement: BudgetStatement = field(default_factory=BudgetStatement)
     synthesizer: str = ""
-    options: Mapping[str, Option] = field(default_factory=dict)
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=environment)
     frame: str | None = None
     notes: tuple[str, ...] = ()
     """What whoever uses it should know of how it was made: which marginals there was no room for."""
-    version: int = VERSION
+    version: int = RELEASE_FORMAT_VERSION
 
     def __post_init__(self) -> None:
-        if not self.schema.closed or not len(self.schema):
+        if not self.schema.is_closed or not len(self.schema):
             raise ReleaseError(
                 "A release needs a schema with columns in which nothing is left to learn. Nothing was released."
             )
-        if (self.model is not None) != (self.kind is Kind.MODEL):
+        if (self.model is not None) != (self.kind is ReleaseKind.MODEL):
             raise ReleaseError("A release has a model if, and only if, its kind is model. Nothing was released.")
-        if (self.microdata is not None) != (self.kind is Kind.MICRODATA):
+        if (self.microdata is not None) != (self.kind is ReleaseKind.MICRODATA):
             raise ReleaseError(
                 "A release has rows of its own if, and only if, its kind is microdata. Nothing was released."
             )
         if self.microdata is not None:
             _check_codes(self.schema, self.microdata)
-        if self.frame is not None and self.frame not in KINDS:
-            raise ReleaseError(f"A release remembers a kind of frame from {', '.join(KINDS)}. Nothing was released.")
+        if self.frame is not None and self.frame not in FRAME_KINDS:
+            raise ReleaseError(
+                f"A release remembers a kind of frame from {', '.join(FRAME_KINDS)}. Nothing was released."
+            )
         for name, option in self.options.items():
-            if not isinstance(option, Option) or (isinstance(option, float) and not math.isfinite(option)):
+            if not isinstance(option, OptionValue) or (isinstance(option, float) and not math.isfinite(option)):
                 raise ReleaseError(f'option "{name}" is no text, number, truth value or None. Nothing was released.')
         self._check_cost()
 
@@ -131,7 +133,7 @@ class Release:
             return
         promise = self.guarantee
         paid = sum((c.amount for c in costs), Fraction(0)), sum((c.delta for c in costs), Fraction(0))
-        if promise.kind is not Promise.PRIVATE or any(c.currency is not promise.currency for c in costs):
+        if promise.kind is not GuaranteeKind.PRIVATE or any(c.currency is not promise.currency for c in costs):
             raise ReleaseError(
                 "The measurements were paid in another currency than the guarantee names. Nothing was released."
             )
@@ -161,7 +163,7 @@ class Release:
         none where that is not positive. `given` fixes columns to values; the others follow their distribution given those.
         Sampling only looks at what was released, so it may be repeated and seeded freely.
         """
-        rng = _generator(seed)
+        rng = _seeded_generator(seed)
         batches, pins, _ = self._batches(rows, given or {}, rng)
         chosen = kind or default_kind(self.frame)
         return to_frame(self.schema, batches, kind=chosen, rng=rng, pins=pins, spreads=self.spreads)
@@ -183,11 +185,11 @@ class Release:
         In a CSV file texts that a spreadsheet would run as formulas get a leading apostrophe; for a program that reads the file,
         `guard_formulas=False` writes them as they are.
         """
-        if partition_rows is not None and not 1 <= partition_rows <= BATCH:
-            raise Refused(f"A part has between 1 and {BATCH:,} rows. Nothing was written.")
-        rng = _generator(seed)
+        if partition_rows is not None and not 1 <= partition_rows <= SAMPLE_BATCH_ROWS:
+            raise Refused(f"A part has between 1 and {SAMPLE_BATCH_ROWS:,} rows. Nothing was written.")
+        rng = _seeded_generator(seed)
         batches, pins, count = self._batches(rows, given or {}, rng, partition_rows)
-        told = batches if progress is None else _told(batches, count, progress)
+        told = batches if progress is None else _report_written(batches, count, progress)
         if partition_rows is not None:
             write_parts(self.schema, told, path, rng, pins=pins, spreads=self.spreads)
             return count
@@ -195,11 +197,11 @@ class Release:
         return count
 
     @cached_property
-    def spreads(self) -> dict[str, Spread]:
+    def spreads(self) -> dict[str, BinDensity]:
         """How values lie inside bins, from how many rows the release itself gives each bin: no data is needed."""
         found = {}
         for name, codec in self.schema.codecs.items():
-            if isinstance(codec.column, Lattice) and codec.binned:
+            if isinstance(codec.column, Lattice) and codec.is_binned:
                 found[name] = codec.spread(self.card.table((name,)))
         return found
 
@@ -207,12 +209,12 @@ class Release:
         self, rows: int | None, given: Mapping[str, object], rng: Generator, most: int | None = None
     ) -> tuple[Iterator[Codes], dict[str, int] | None, int]:
         """Rows of codes in batches, the lattice points that given columns stay at (None: nothing is given), and how many rows."""
-        most = most or BATCH
+        most = most or SAMPLE_BATCH_ROWS
         check_rows(rows)
         if self.microdata is not None:
-            codes = self._subset(self.microdata, rows, given, rng)
+            codes = self._choose_rows(self.microdata, rows, given, rng)
             count = len(next(iter(codes.values())))
-            return _slices(codes, count, most), None, count
+            return _batch_slices(codes, count, most), None, count
         model = self.model
         if model is None:
             raise Refused("This release holds tables, not a model, so it has no rows to give. Use tables() instead.")
@@ -220,24 +222,24 @@ class Release:
             count = self.rows if rows is None else int(rows)
             if rows is None:
                 refuse_unasked_rows(count, len(self.schema))
-            return (model.sample(size, rng) for size in _sizes(count, most)), None, count
-        if not isinstance(model, Conditional):
+            return (model.sample(size, rng) for size in _batch_sizes(count, most)), None, count
+        if not isinstance(model, ConditionalModel):
             raise Refused("This release's model cannot fix columns to values. Sample without `given` and select rows.")
-        fixed, pins = _places(self.schema, given)
-        count = self._expected(fixed, pins) if rows is None else int(rows)
+        fixed, pins = _encode_given(self.schema, given)
+        count = self._expected_rows(fixed, pins) if rows is None else int(rows)
         if rows is None:
             refuse_unasked_rows(count, len(self.schema))
         partial = (
             {name: np.full(size, code, self.schema.codecs[name].dtype) for name, code in fixed.items()}
-            for size in _sizes(count, most)
+            for size in _batch_sizes(count, most)
         )
         return (model.complete(one, rng) for one in partial), pins, count
 
-    def _expected(self, fixed: Mapping[str, int], pins: Mapping[str, int]) -> int:
+    def _expected_rows(self, fixed: Mapping[str, int], pins: Mapping[str, int]) -> int:
         """How many rows the model estimates to have these codes, and these points of bins that hold several."""
         assert self.model is not None
         clique = tuple(fixed)
-        if np.prod(self.schema.sizes(clique), dtype=np.float64) > _CELLS:
+        if np.prod(self.schema.sizes(clique), dtype=np.float64) > _MAX_GIVEN_CELLS:
             raise Refused("Too many columns are given to say how many rows match. Say how many rows you want.")
         found = float(self.model.marginal(clique)[tuple(fixed.values())])
         for name, index in pins.items():
@@ -245,7 +247,7 @@ class Release:
                 found *= self.spreads[name].share(fixed[name], index)
         return max(0, round(found))
 
-    def _subset(
+    def _choose_rows(
         self, found: Mapping[str, NDArray[np.integer]], rows: int | None, given: Mapping[str, object], rng: Generator
     ) -> Codes:
         if given:
@@ -263,7 +265,8 @@ class Release:
         """The noisy measurements as tidy frames: labels, `estimate`, `variance`, `sd`. Unbiased; no model touched them."""
         chosen = kind or default_kind(self.frame)
         return {
-            name: as_frame(columns, chosen) for name, columns in tidy_tables(self.schema, self.measurements).items()
+            name: tidy_table_to_frame(columns, chosen)
+            for name, columns in tidy_tables(self.schema, self.measurements).items()
         }
 
     @cached_property
@@ -292,7 +295,7 @@ class Release:
 
     # -- words --------------------------------------------------------------------------------------------------------------
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def _summary_facts(self) -> list[tuple[str, str]]:
         facts = [("guarantee", self.guarantee.sentence())]
         facts.extend(("", line) for line in self.guarantee.details())
         facts.append(("holds", f"{self.kind.value} made by {self.synthesizer or 'hand'}"))
@@ -300,22 +303,27 @@ class Release:
         facts.append(
             (
                 "measured",
-                f"{len(self.measurements) + len(self.measurements.sparse)} marginals, {cells_in(self.measurements):,} cells",
+                f"{len(self.measurements) + len(self.measurements.sparse)} marginals, {count_noisy_cells(self.measurements):,} cells",
             )
         )
-        if self.kind is not Kind.TABLES:
+        if self.kind is not ReleaseKind.TABLES:
             facts.append(
                 ("rows", f"{self.rows:,} by default" + (", the noisy estimate" if self.model is not None else ""))
             )
         facts.append(("account", self.statement.lines()[0]))
-        facts.extend(("note", note) for note in (*self.notes, *recoded(self), *lines(self.card.piles)))
+        facts.extend(
+            ("note", note)
+            for note in (*self.notes, *recoding_lines(self), *degenerate_column_lines(self.card.degenerate_columns))
+        )
         return facts
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name:<10} {text}".rstrip() for name, text in self._facts())
+        return "\n".join(f"{name:<10} {text}".rstrip() for name, text in self._summary_facts())
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._facts())
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._summary_facts()
+        )
         return f"<table><caption>Understudy release</caption>{rows}</table>"
 
 
@@ -325,8 +333,8 @@ def check_rows(rows: int | None) -> None:
         return
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0:
         raise Refused("The number of rows is a whole number from 0 up. Nothing was sampled.")
-    if rows > MOST_ROWS:
-        raise Refused(f"At most {MOST_ROWS:,} rows are sampled at once. Nothing was sampled.")
+    if rows > MAX_SAMPLE_ROWS:
+        raise Refused(f"At most {MAX_SAMPLE_ROWS:,} rows are sampled at once. Nothing was sampled.")
 
 
 def refuse_unasked_rows(rows: int, columns: int) -> None:
@@ -338,23 +346,23 @@ def refuse_unasked_rows(rows: int, columns: int) -> None:
     """
     if rows * columns > MAX_UNASKED_CELLS:
         raise Refused(
-            f"About {float(rows):.3g} rows of {amount(columns, 'column')} are too many unasked:"
+            f"About {float(rows):.3g} rows of {format_count(columns, 'column')} are too many unasked:"
             " say how many (rows=, --rows). Nothing was sampled."
         )
 
 
-def _sizes(rows: int, most: int) -> Iterator[int]:
+def _batch_sizes(rows: int, most: int) -> Iterator[int]:
     """A number of rows in batches; each is sampled by rounding on its own."""
     return (min(most, rows - start) for start in range(0, max(rows, 1), most))
 
 
-def _slices(codes: Codes, rows: int, most: int) -> Iterator[Codes]:
+def _batch_slices(codes: Codes, rows: int, most: int) -> Iterator[Codes]:
     """Fixed rows in batches."""
     starts = range(0, max(rows, 1), most)
     return ({name: array[start : start + most] for name, array in codes.items()} for start in starts)
 
 
-def _told(batches: Iterator[Codes], rows: int, progress: Callable[[str, float], None]) -> Iterator[Codes]:
+def _report_written(batches: Iterator[Codes], rows: int, progress: Callable[[str, float], None]) -> Iterator[Codes]:
     """The same batches; how far it has come is told whenever the next one is asked for."""
     done = 0
     for batch in batches:
@@ -364,13 +372,13 @@ def _told(batches: Iterator[Codes], rows: int, progress: Callable[[str, float], 
     progress("writing", 1.0)
 
 
-def _generator(seed: int | None) -> Generator:
+def _seeded_generator(seed: int | None) -> Generator:
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise Refused("A seed is a whole number from 0 up. Nothing was sampled.")
     return np.random.default_rng(None if seed is None else int(seed))
 
 
-def _places(schema: Schema, given: Mapping[str, object]) -> tuple[dict[str, int], dict[str, int]]:
+def _encode_given(schema: Schema, given: Mapping[str, object]) -> tuple[dict[str, int], dict[str, int]]:
     """The code of every given value, and the lattice point it stays at where its code is a bin of several."""
     codes: dict[str, int] = {}
     pins: dict[str, int] = {}
@@ -378,11 +386,11 @@ def _places(schema: Schema, given: Mapping[str, object]) -> tuple[dict[str, int]
         if name not in schema:
             raise Refused(f'column "{name}" takes no part in this release, so it cannot be given. Nothing was sampled.')
         codec = schema.codecs[name]
-        if not codec.knows(value):
+        if not codec.has_own_code(value):
             raise Refused(f'column "{name}": the given value is not in its domain. Nothing was sampled.')
         codes[name] = codec.code(value)
         if isinstance(codec.column, Lattice) and codes[name] < len(codec.bins):
-            cell = plain(value)
+            cell = to_plain_cell(value)
             pins[name] = codec.column.index_of(codec.column.parse(cell) if isinstance(cell, str) else cell)
     return codes, pins
 

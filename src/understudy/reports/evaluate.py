@@ -12,7 +12,7 @@ from understudy.releases.file.archive import load
 from understudy.reports.report import Report
 from understudy.workflow.evaluate import evaluate as compare
 
-OF_ONE = ("release", "copies", "shadows")
+FIRST_TABLE_OPTIONS = ("release", "copies", "shadows")
 """Options that are about the first stand-in alone."""
 
 
@@ -30,22 +30,24 @@ def evaluate(real: object, synthetic: object = None, *, others: Sequence[object]
     (1000.0, True)
     """
     found = compare(real, synthetic, **options)
-    plain = {name: value for name, value in options.items() if name not in OF_ONE} | {"schema": found.schema}
+    plain = {name: value for name, value in options.items() if name not in FIRST_TABLE_OPTIONS} | {
+        "schema": found.schema
+    }
     further = []
     for place, other in enumerate(others, start=2):
-        further.append((_name(other) or f"table {place}", compare(real, other, **plain)))
-    return Report.of(found, others=further, name=_name(synthetic))
+        further.append((_file_stem(other) or f"table {place}", compare(real, other, **plain)))
+    return Report.of(found, others=further, name=_file_stem(synthetic))
 
 
-def _name(table: object) -> str:
+def _file_stem(table: object) -> str:
     """What a file is called; nothing else has a name."""
     return Path(table).stem if isinstance(table, str | Path) else ""
 
 
-def publish(release: Release | str | Path | None, *, title: str = "A synthetic table") -> Report:
+def publishable_report(release: Release | str | Path | None, *, title: str = "A synthetic table") -> Report:
     """The publishable report: from the release alone, no real row read.
 
-    >>> publish(None)
+    >>> publishable_report(None)
     Traceback (most recent call last):
     understudy.errors.Refused: A report without real rows is about a release: give one. Nothing was read.
     """

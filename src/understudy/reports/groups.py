@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from understudy.findings import Assessment
 from understudy.reports.chart import share_bar
 
-WORDS = {
+RISK_GROUP_WORDS = {
     "low": "at least {} with the same labels and numbers nearby",
     "medium": "at least {} with the same labels, but not with numbers nearby",
     "high": "fewer than {} with the same labels",
@@ -17,7 +17,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class RiskGroup:
+class RiskGroupSummary:
     """A group of real records, what puts them there, and the mean match risk of those that were attacked."""
 
     name: str
@@ -28,10 +28,10 @@ class RiskGroup:
 
 
 @dataclass(frozen=True)
-class RiskGroups:
+class RiskGroupSummaries:
     """All of them, from low to high, and the columns they are told by."""
 
-    groups: tuple[RiskGroup, ...]
+    groups: tuple[RiskGroupSummary, ...]
     columns: tuple[str, ...]
     guessed: bool
 
@@ -46,13 +46,13 @@ class RiskGroups:
         return f"Risk groups of the real records, by {', '.join(self.columns)}: {counts}."
 
 
-def groups_of(risk: Assessment | None) -> RiskGroups | None:
+def groups_of(risk: Assessment | None) -> RiskGroupSummaries | None:
     """The risk groups of an assessment, where they were told apart.
 
     >>> groups_of(None) is None
     True
     """
-    if risk is None or "risk_groups" not in risk or not risk["risk_groups"].computed:
+    if risk is None or "risk_groups" not in risk or not risk["risk_groups"].is_computed:
         return None
     finding = risk["risk_groups"]
     beliefs = {part.name: part for part in risk["match_risk"].parts} if "match_risk" in risk else {}
@@ -62,9 +62,9 @@ def groups_of(risk: Assessment | None) -> RiskGroups | None:
         assert isinstance(size, int)
         attacked = match is not None and match.facts.get("records") != 0
         found.append(
-            RiskGroup(
+            RiskGroupSummary(
                 name=part.name.split()[0],
-                words=WORDS[part.name.split()[0]].format(finding.facts["least"]),
+                words=RISK_GROUP_WORDS[part.name.split()[0]].format(finding.facts["least"]),
                 size=size,
                 share=part.value or 0.0,
                 match_risk=match.value if match is not None and attacked else None,
@@ -72,4 +72,4 @@ def groups_of(risk: Assessment | None) -> RiskGroups | None:
         )
     columns = finding.facts["quasi_identifiers"]
     assert isinstance(columns, Sequence)
-    return RiskGroups(tuple(found), tuple(str(name) for name in columns), bool(risk.facts.get("quasi_guessed")))
+    return RiskGroupSummaries(tuple(found), tuple(str(name) for name in columns), bool(risk.facts.get("quasi_guessed")))

@@ -10,14 +10,14 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.findings import Fact
 from understudy.releases import Release
 
-_MEASURES = {
+_REGISTRY_DP_FLAVOURS = {
     Currency.PURE: "pure differential privacy",
     Currency.GDP: "Gaussian differential privacy, stated as (ε, δ)",
     Currency.ZCDP: "zero-concentrated differential privacy, stated as (ε, δ)",
 }
 
 
-def registry(release: Release) -> dict[str, Fact]:
+def registry_facts(release: Release) -> dict[str, Fact]:
     """What the registry asks of a deployment, as far as the release knows it.
 
     >>> from understudy.models import ProductModel
@@ -25,7 +25,7 @@ def registry(release: Release) -> dict[str, Fact]:
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker"),))
     >>> release = Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0))
-    >>> registry(release)["dp_flavor"]
+    >>> registry_facts(release)["dp_flavor"]
     'none: no data used'
     """
     promise, statement = release.guarantee, release.statement
@@ -39,7 +39,9 @@ def registry(release: Release) -> dict[str, Fact]:
         "organization": None,
         "purpose": None,
         "data_product_type": "synthetic table",
-        "dp_flavor": _MEASURES[promise.currency] if promise.currency is not None else f"none: {promise.kind.value}",
+        "dp_flavor": _REGISTRY_DP_FLAVOURS[promise.currency]
+        if promise.currency is not None
+        else f"none: {promise.kind.value}",
         "privacy_loss": {"epsilon": float(promise.epsilon), "delta": float(promise.delta)} if private else None,
         "privacy_unit": unit,
         "neighboring_relation": "add or remove one unit"

@@ -20,28 +20,28 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined, Template
 from numpy.typing import NDArray
 
-from understudy.atomic import whole
+from understudy.atomic import write_file_atomically
 from understudy.findings import Assessment, Fact, Finding
 from understudy.releases import Release
-from understudy.releases.card.degenerate_columns import lines
-from understudy.reports.chart import column_chart, scale_bar, scatter
+from understudy.releases.card.degenerate_columns import degenerate_column_lines
+from understudy.reports.chart import column_chart, scale_bar, scatter_chart
 from understudy.reports.groups import groups_of
 from understudy.reports.pairs import pair_figures, worst_tables
-from understudy.reports.registry import registry
-from understudy.version import VERSION as PACKAGE_VERSION
+from understudy.reports.registry import registry_facts
+from understudy.version import PACKAGE_VERSION as PACKAGE_VERSION
 from understudy.workflow.evaluate import Evaluation
 
-FORMAT, VERSION = "understudy report", 1
+REPORT_FORMAT, REPORT_FORMAT_VERSION = "understudy report", 1
 
-ROUNDING = 1e-12
+MAX_ROUNDING_RESIDUE = 1e-12
 """What is smaller is what rounding left of nothing."""
 
-PARTS = 40
+MAX_LISTED_PARTS = 40
 """Parts of a finding that a page lists, the farthest from good first; the twin has all."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Sight:
+class ColumnShares:
     """One column as a page draws it: the share of rows of each code, synthetic and, where they were read, real."""
 
     name: str
@@ -64,14 +64,14 @@ class Sight:
 class Report:
     """Everything a page shows. `trade` holds, for each release compared, its name, its error and its risk.
 
-    >>> made = Report(title="<b>", columns=(Sight(name="sex", labels=("F", "M"), synthetic=np.array([0.4, 0.6])),))
+    >>> made = Report(title="<b>", columns=(ColumnShares(name="sex", labels=("F", "M"), synthetic=np.array([0.4, 0.6])),))
     >>> "<h1>&lt;b&gt;</h1>" in made.to_html(), made.internal
     (True, False)
     """
 
     title: str
     release: Release | None = None
-    columns: tuple[Sight, ...] = ()
+    columns: tuple[ColumnShares, ...] = ()
     utility: Assessment | None = None
     risk: Assessment | None = None
     trade: tuple[tuple[str, float, float], ...] = ()
@@ -85,16 +85,16 @@ class Report:
         `name` is what the first is called there.
         """
         columns = tuple(
-            Sight(
+            ColumnShares(
                 name=each.column,
                 labels=each.labels,
-                synthetic=_shares(each.synthetic),
-                real=_shares(each.real),
+                synthetic=_normalise_counts(each.synthetic),
+                real=_normalise_counts(each.real),
             )
             for each in found.distributions
         )
         named = [(f"{name} (this page)" if name else "this page", found), *others]
-        points = [point(label, one.utility, one.risk) for label, one in named] if others else []
+        points = [trade_point(label, one.utility, one.risk) for label, one in named] if others else []
         return cls(
             title=f"{found.title}: a release and the rows behind it",
             release=found.release,
@@ -113,7 +113,9 @@ class Report:
         for name in release.schema:
             counts = release.card.table((name,))
             columns.append(
-                Sight(name=name, labels=release.schema.codecs[name].labels(), synthetic=_shares(counts.tolist()))
+                ColumnShares(
+                    name=name, labels=release.schema.codecs[name].labels(), synthetic=_normalise_counts(counts.tolist())
+                )
             )
         return cls(title=title, release=release, columns=tuple(columns))
 
@@ -135,35 +137,35 @@ class Report:
 
     def to_html(self) -> str:
         """The page."""
-        script = _asset("filter.js")
+        script = _read_asset("filter.js")
         digest = base64.b64encode(sha256(script.encode()).digest()).decode()
         card = list(self.release.card) if self.release is not None else []
         pairs = pair_figures(self.utility, [c.name for c in self.columns])
-        return _page().render(
+        return _page_template().render(
             title=self.title,
             internal=self.internal,
-            style=_asset("style.css"),
+            style=_read_asset("style.css"),
             script=script,
             script_hash=digest,
             release=self.release,
             meaning=None if self.release is None else self.release.guarantee.meaning,
-            spent=_spent(self.release),
+            spent=_spending_by_question(self.release),
             card=sorted(card, key=lambda e: (len(e.clique), e.error or 0.0)),
             silent=[e for e in card if e.error is None],
             card_sentence="" if self.release is None else self.release.card.sentence(),
-            piles=() if self.release is None else lines(self.release.card.piles),
+            piles=() if self.release is None else degenerate_column_lines(self.release.card.degenerate_columns),
             columns=self.columns,
             pairs=pairs,
             worst=worst_tables(self.utility),
             assessments=self.assessments,
-            most=PARTS,
+            most=MAX_LISTED_PARTS,
             groups=groups_of(self.risk),
             trade=trade_figure(self.trade),
             missing=self.not_computed,
-            contents=self._contents(paired=bool(pairs)),
-            bar=_bar,
-            told=_told,
-            number=_number,
+            contents=self._table_of_contents(paired=bool(pairs)),
+            bar=_finding_bar,
+            told=_finding_facts,
+            number=_format_number,
             version=PACKAGE_VERSION,
         )
 
@@ -181,8 +183,8 @@ class Report:
             for c in self.columns
         ]
         found: dict[str, Fact] = {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": REPORT_FORMAT,
+            "version": REPORT_FORMAT_VERSION,
             "title": self.title,
             "marking": "internal: reads real data" if self.internal else "from the release alone",
             "facts": dict(self.facts),
@@ -198,8 +200,8 @@ class Report:
             found["guarantee"] = {"sentence": release.guarantee.sentence(), "details": details}
             found["meaning"] = None if said is None else dict(said.to_dict())
             found["card"] = json.loads(json.dumps(release.card.to_dict()))
-            found["piles"] = list(lines(release.card.piles))
-            found["registry"] = registry(release)
+            found["piles"] = list(degenerate_column_lines(release.card.degenerate_columns))
+            found["registry"] = registry_facts(release)
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -211,7 +213,7 @@ class Report:
         page = self.to_html().encode()
         twin = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False).encode()
         for target, data in ((where, page), (where.with_suffix(".json"), twin)):
-            with whole(target, private=self.internal) as draft:
+            with write_file_atomically(target, private=self.internal) as draft:
                 draft.write_bytes(data)
 
     def _repr_html_(self) -> str:
@@ -219,7 +221,7 @@ class Report:
         inside = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
         return f'<iframe sandbox="allow-scripts" style="width:100%;height:40rem;border:0" srcdoc="{inside}"></iframe>'
 
-    def _contents(self, *, paired: bool) -> list[tuple[str, str]]:
+    def _table_of_contents(self, *, paired: bool) -> list[tuple[str, str]]:
         listed = []
         if self.release is not None:
             listed += [("guarantee", "Guarantee"), ("account", "Account"), ("card", "Card")]
@@ -238,7 +240,7 @@ class Report:
 def trade_figure(points: Sequence[tuple[str, float, float]]) -> str:
     """Risk against utility, one point for each release; nothing where there is none."""
     return (
-        scatter(
+        scatter_chart(
             points,
             x="error: share of rows in a wrong cell, pairs",
             y="match risk on quasi-identifiers",
@@ -249,19 +251,19 @@ def trade_figure(points: Sequence[tuple[str, float, float]]) -> str:
     )
 
 
-def _shares(counts: Sequence[float]) -> NDArray[np.float64]:
+def _normalise_counts(counts: Sequence[float]) -> NDArray[np.float64]:
     found = np.asarray(counts, np.float64)
     return found / max(float(found.sum()), 1.0)
 
 
-def point(name: str, utility: Assessment, risk: Assessment | None) -> tuple[str, float, float] | None:
+def trade_point(name: str, utility: Assessment, risk: Assessment | None) -> tuple[str, float, float] | None:
     """A release by its error in pairs and its match risk; None where one of them is missing."""
     error = utility["tvd_2" if "tvd_2" in utility else "tvd_1"].value
     found = risk["match_risk"].value if risk is not None and "match_risk" in risk else None
     return None if error is None or found is None else (name, error, found)
 
 
-def _spent(release: Release | None) -> list[tuple[str, int, float]]:
+def _spending_by_question(release: Release | None) -> list[tuple[str, int, float]]:
     found: dict[str, tuple[int, float]] = {}
     for step in release.statement.steps if release is not None else ():
         count, share = found.get(step.asked, (0, 0.0))
@@ -269,31 +271,33 @@ def _spent(release: Release | None) -> list[tuple[str, int, float]]:
     return [(asked, count, share) for asked, (count, share) in found.items()]
 
 
-def _bar(finding: Finding) -> str:
+def _finding_bar(finding: Finding) -> str:
     return "" if finding.value is None else scale_bar(finding.value, finding.best, finding.worst, finding.baseline)
 
 
-def _told(finding: Finding) -> str:
+def _finding_facts(finding: Finding) -> str:
     """Its further numbers on one line, but for those that stand in its row already."""
     shown = {"low", "high", "control"}
     facts = [(k, v) for k, v in finding.facts.items() if isinstance(v, str | int | float) and k not in shown]
-    return "; ".join(f"{name.replace('_', ' ')}: {_number(value)}" for name, value in facts)
+    return "; ".join(f"{name.replace('_', ' ')}: {_format_number(value)}" for name, value in facts)
 
 
-def _number(value: object) -> str:
+def _format_number(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return "" if value is None else str(value)
     if isinstance(value, int):
         return f"{value:,}"
-    return "0" if abs(value) < ROUNDING else f"{value:.4g}"
+    return "0" if abs(value) < MAX_ROUNDING_RESIDUE else f"{value:.4g}"
 
 
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     return (files("understudy.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
-def _page() -> Template:
-    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(_asset("report.html"))
+def _page_template() -> Template:
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(
+        _read_asset("report.html")
+    )

@@ -1,6 +1,6 @@
 """What a table looks like, and nothing about who is in it."""
 
-from understudy.schema.columns.codec import Codec, Decoded, Edges, Lookup, codec_of
+from understudy.schema.columns.codec import BinEdges, Codec, DecodedCells, LabelLookup, codec_of
 from understudy.schema.columns.discrete import (
     Boolean,
     Categorical,
@@ -10,44 +10,51 @@ from understudy.schema.columns.discrete import (
     Identifier,
     Integer,
     Lattice,
-    Outside,
+    OutOfBoundsPolicy,
     Real,
     Role,
     Text,
     Time,
-    Undeclared,
+    UndeclaredColumn,
 )
-from understudy.schema.disclosed import Hole, declarations, guess_identifier, holes, learned
+from understudy.schema.disclosed import OpenDomain, describe_declared, describe_learned, guess_identifier, open_domains
 from understudy.schema.predicates.ast import Predicate
-from understudy.schema.predicates.on_cells import cells, possibly, surely
-from understudy.schema.predicates.on_values import holds, true_rows
+from understudy.schema.predicates.on_cells import possibly_true_cells, surely_true_cells, truth_of_cells
+from understudy.schema.predicates.on_values import holds_for_row, true_rows
 from understudy.schema.predicates.parser import parse_predicate
-from understudy.schema.predicates.rules import Allowed, Always, Broken, Determines, Never, Rule
+from understudy.schema.predicates.rules import (
+    AllowedCombinations,
+    AlwaysRule,
+    BrokenRowPolicy,
+    FunctionalDependency,
+    NeverRule,
+    Rule,
+)
 from understudy.schema.schema import Schema, Unit
 from understudy.schema.yaml.commented import dump_schema
 from understudy.schema.yaml.file import json_schema, load_schema, parse_schema, save_schema, schema_from_dict
 from understudy.schema.yaml.writer import schema_to_dict
 
 __all__ = [
-    "Allowed",
-    "Always",
+    "AllowedCombinations",
+    "AlwaysRule",
+    "BinEdges",
     "Boolean",
-    "Broken",
+    "BrokenRowPolicy",
     "Categorical",
     "Codec",
     "Column",
     "Date",
     "Datetime",
-    "Decoded",
-    "Determines",
-    "Edges",
-    "Hole",
+    "DecodedCells",
+    "FunctionalDependency",
     "Identifier",
     "Integer",
+    "LabelLookup",
     "Lattice",
-    "Lookup",
-    "Never",
-    "Outside",
+    "NeverRule",
+    "OpenDomain",
+    "OutOfBoundsPolicy",
     "Predicate",
     "Real",
     "Role",
@@ -55,24 +62,24 @@ __all__ = [
     "Schema",
     "Text",
     "Time",
-    "Undeclared",
+    "UndeclaredColumn",
     "Unit",
-    "cells",
     "codec_of",
-    "declarations",
+    "describe_declared",
+    "describe_learned",
     "dump_schema",
     "guess_identifier",
-    "holds",
-    "holes",
+    "holds_for_row",
     "json_schema",
-    "learned",
     "load_schema",
+    "open_domains",
     "parse_predicate",
     "parse_schema",
-    "possibly",
+    "possibly_true_cells",
     "save_schema",
     "schema_from_dict",
     "schema_to_dict",
-    "surely",
+    "surely_true_cells",
     "true_rows",
+    "truth_of_cells",
 ]

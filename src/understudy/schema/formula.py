@@ -10,8 +10,8 @@ import re
 FORMULA_OPENERS = "=+-@\t\r\n\0＝＋－＠"
 """What a spreadsheet takes for the start of a formula; the wide forms count too."""
 
-_OPENING = re.compile(f"'*[{re.escape(FORMULA_OPENERS)}]")
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_FORMULA_START_REGEX = re.compile(f"'*[{re.escape(FORMULA_OPENERS)}]")
+_SPREADSHEET_NUMBER_REGEX = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def guard_formula(text: str) -> str:
@@ -20,7 +20,7 @@ def guard_formula(text: str) -> str:
     >>> guard_formula("=1+1"), guard_formula("-3.5"), guard_formula("plain")
     ("'=1+1", '-3.5', 'plain')
     """
-    return f"'{text}" if _OPENING.match(text) and not _NUMBER.fullmatch(text) else text
+    return f"'{text}" if _FORMULA_START_REGEX.match(text) and not _SPREADSHEET_NUMBER_REGEX.fullmatch(text) else text
 
 
 def unguard_formula(text: str) -> str:
@@ -29,4 +29,4 @@ def unguard_formula(text: str) -> str:
     >>> unguard_formula("'=1+1"), unguard_formula("''=1+1"), unguard_formula("it's")
     ('=1+1', "'=1+1", "it's")
     """
-    return text[1:] if text.startswith("'") and _OPENING.match(text) else text
+    return text[1:] if text.startswith("'") and _FORMULA_START_REGEX.match(text) else text

@@ -15,20 +15,20 @@ from understudy.errors import SchemaError
 from understudy.schema.columns.codec import Codec, codec_of
 from understudy.schema.columns.discrete import Column, Identifier
 from understudy.schema.predicates.ast import Predicate
-from understudy.schema.predicates.comparable import check
-from understudy.schema.predicates.on_cells import surely
-from understudy.schema.predicates.rules import Broken, Rule, parts
+from understudy.schema.predicates.comparable import check_predicate
+from understudy.schema.predicates.on_cells import surely_true_cells
+from understudy.schema.predicates.rules import BrokenRowPolicy, Rule, split_disjuncts
 
-MOST_ROWS = 1_000_000
+MAX_UNIT_ROWS = 1_000_000
 """The most rows that may be protected together: noise on every count grows with them."""
 
 MAX_DECLARED_ROWS = 10**12
 """Rows that a table may be declared to have: no table has more, so a larger number is a slip or an attack."""
 
-MASK_CELLS = 1 << 22
+MAX_MASK_CELLS = 1 << 22
 """A rule over more cells than this is kept row by row, without a table of what it forbids."""
 
-MAX_MASKED_CELLS = 1 << 26
+MAX_TOTAL_MASK_CELLS = 1 << 26
 """Cells of all tables of what is forbidden, a byte each: thousands of rules must not make thousands of large tables."""
 
 
@@ -50,8 +50,8 @@ class Unit:
     def __post_init__(self) -> None:
         if self.sizes and (len(self.sizes) != self.max_rows or min(self.sizes) < 0 or max(self.sizes) == 0):
             raise SchemaError("unit: sizes must say how many have 1, 2, … max_rows rows, and not be all 0")
-        if not 1 <= self.max_rows <= MOST_ROWS:
-            raise SchemaError(f"unit: max_rows must be at least 1 and at most {MOST_ROWS:,}: noise grows with it")
+        if not 1 <= self.max_rows <= MAX_UNIT_ROWS:
+            raise SchemaError(f"unit: max_rows must be at least 1 and at most {MAX_UNIT_ROWS:,}: noise grows with it")
         if self.id is None and self.max_rows != 1:
             raise SchemaError("unit: max_rows needs an id column. Add `id`, or leave max_rows out")
 
@@ -79,7 +79,7 @@ class Schema:
     rows: int | None = None
     impossible: tuple[Predicate, ...] = ()
     rules: tuple[Rule, ...] = ()
-    broken: Broken = Broken.KEEP
+    broken: BrokenRowPolicy = BrokenRowPolicy.KEEP
     count_broken: bool = False
 
     def __post_init__(self) -> None:
@@ -104,13 +104,13 @@ class Schema:
             check_impossible(predicate, self.by_name)
         for rule in self.rules:
             check_rule(rule, self.by_name)
-        if self.broken is Broken.MISSING:
-            self._check_emptied()
+        if self.broken is BrokenRowPolicy.MISSING:
+            self._check_rule_cells_nullable()
 
-    def _check_emptied(self) -> None:
+    def _check_rule_cells_nullable(self) -> None:
         spoken = set().union(*(p.columns for p in self.impossible), *(rule.columns for rule in self.rules))
         for column in self.columns:
-            if column.name in spoken and column.modelled and not column.nullable:
+            if column.name in spoken and column.is_modelled and not column.nullable:
                 raise SchemaError(
                     f'broken: missing empties cells, and column "{column.name}" is not nullable. '
                     "Remove `nullable: false`, or choose drop"
@@ -132,13 +132,13 @@ class Schema:
         return self.by_name[name]
 
     def __iter__(self) -> Iterator[str]:
-        return (c.name for c in self.columns if c.modelled)
+        return (c.name for c in self.columns if c.is_modelled)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.by_name and self.by_name[name].modelled
+        return isinstance(name, str) and name in self.by_name and self.by_name[name].is_modelled
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -146,14 +146,14 @@ class Schema:
         return tuple(c.name for c in self.columns if isinstance(c, Identifier) and c.generate and c.use)
 
     @property
-    def constants(self) -> tuple[str, ...]:
+    def constant_columns(self) -> tuple[str, ...]:
         """The columns of a release that are the same in all rows of a unit."""
         return tuple(name for name in self if self[name].constant)
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether every column of the release has a known domain."""
-        return all(self[name].closed for name in self)
+        return all(self[name].is_closed for name in self)
 
     @cached_property
     def codecs(self) -> dict[str, Codec]:
@@ -161,50 +161,52 @@ class Schema:
         return {name: codec_of(self[name]) for name in self}
 
     @cached_property
-    def breaches(self) -> tuple[tuple[str, Predicate], ...]:
+    def named_breaches(self) -> tuple[tuple[str, Predicate], ...]:
         """What no row may have, each with the name of the rule that says so; what is still to be learned is left out.
 
         >>> from understudy.schema import Integer, parse_schema
         >>> page = "columns: {a: {type: integer, min: 0, max: 9}, b: {type: integer, min: 0, max: 9}}\\nrules: [a <= b]"
-        >>> [(name, str(predicate)) for name, predicate in parse_schema(page).breaches]
+        >>> [(name, str(predicate)) for name, predicate in parse_schema(page).named_breaches]
         [('a <= b', 'a > b')]
         """
-        found = [(rule.title, rule.breach(self.by_name)) for rule in self.rules]
+        found = [(rule.title, rule.breach_predicate(self.by_name)) for rule in self.rules]
         said = [(f"never {predicate}", predicate) for predicate in self.impossible]
         return (*said, *((name, predicate) for name, predicate in found if predicate is not None))
 
     @cached_property
     def masks(self) -> dict[tuple[str, ...], NDArray[np.bool_]]:
         """The structural zeros of every set of columns that a rule is about, where their table is small enough to hold."""
-        large = {p.columns for p in self.unmasked}
-        cliques = (tuple(n for n in self if n in p.columns) for p in self.forbidden if p.columns not in large)
+        large = {p.columns for p in self.unmasked_predicates}
+        cliques = (
+            tuple(n for n in self if n in p.columns) for p in self.forbidden_predicates if p.columns not in large
+        )
         found = {clique: self.zeros(clique) for clique in dict.fromkeys(cliques)}
         return {clique: zeros for clique, zeros in found.items() if zeros is not None}
 
     @cached_property
-    def unmasked(self) -> tuple[Predicate, ...]:
+    def unmasked_predicates(self) -> tuple[Predicate, ...]:
         """What is forbidden over too many cells for a table, or when the tables before it are as many as are held."""
         masked: dict[frozenset[str], bool] = {}
         held = 0
-        for columns in (predicate.columns for predicate in self.forbidden):
+        for columns in (predicate.columns for predicate in self.forbidden_predicates):
             if columns not in masked:
                 size = math.prod(self.sizes(tuple(columns)))
-                masked[columns] = size <= MASK_CELLS and held + size <= MAX_MASKED_CELLS
+                masked[columns] = size <= MAX_MASK_CELLS and held + size <= MAX_TOTAL_MASK_CELLS
                 held += size if masked[columns] else 0
-        return tuple(p for p in self.forbidden if not masked[p.columns])
+        return tuple(p for p in self.forbidden_predicates if not masked[p.columns])
 
     @cached_property
-    def forbidden(self) -> tuple[Predicate, ...]:
+    def forbidden_predicates(self) -> tuple[Predicate, ...]:
         """The breaches about columns that all take part in a release, in parts that are about as few columns as can be."""
         kept = set(self)
-        said = (predicate for _, predicate in self.breaches if predicate.columns <= kept)
-        return tuple(dict.fromkeys(part for predicate in said for part in parts(predicate)))
+        said = (predicate for _, predicate in self.named_breaches if predicate.columns <= kept)
+        return tuple(dict.fromkeys(part for predicate in said for part in split_disjuncts(predicate)))
 
     @cached_property
     def _forbidden_by_column(self) -> dict[str, list[tuple[frozenset[str], Predicate]]]:
         """The same under the first of its columns, with all of them."""
         found: dict[str, list[tuple[frozenset[str], Predicate]]] = {}
-        for predicate in self.forbidden:
+        for predicate in self.forbidden_predicates:
             found.setdefault(min(predicate.columns), []).append((predicate.columns, predicate))
         return found
 
@@ -230,12 +232,12 @@ class Schema:
         inside = self.forbidden_within(clique)
         if not inside:
             return None
-        mask = surely(inside[0], self.codecs, clique)
+        mask = surely_true_cells(inside[0], self.codecs, clique)
         for predicate in inside[1:]:
-            mask |= surely(predicate, self.codecs, clique)
+            mask |= surely_true_cells(predicate, self.codecs, clique)
         return mask if mask.any() else None
 
-    def by_rows(self) -> Schema:
+    def with_row_units(self) -> Schema:
         """The same with rows as units: nothing is constant where nobody has several."""
         return replace(self, columns=tuple(replace(c, constant=False) for c in self.columns), unit=Unit())
 
@@ -247,7 +249,7 @@ class Schema:
 def check_impossible(predicate: Predicate, columns: Mapping[str, Column]) -> None:
     """Refuse what is declared impossible of columns that it makes no sense for."""
     try:
-        check(predicate, columns)
+        check_predicate(predicate, columns)
     except SchemaError as error:
         raise SchemaError(f"impossible: {predicate}: {error}") from None
 

@@ -12,26 +12,26 @@ from starlette.requests import Request
 
 from understudy.errors import Refused
 
-BODY = 4 * 2**20
+MAX_BODY_BYTES = 4 * 2**20
 """Bytes of a request that is not an upload."""
 
 T = TypeVar("T")
 
 
-async def aside(work: Callable[[], T]) -> T:
+async def run_in_thread(work: Callable[[], T]) -> T:
     """Work that takes a while, off the loop that serves pages."""
     return await asyncio.get_running_loop().run_in_executor(None, work)
 
 
-async def body_of(request: Request) -> dict[str, object]:
+async def read_body(request: Request) -> dict[str, object]:
     """The JSON object a request brings, of a size a form has."""
     data = b""
     async for chunk in request.stream():
         data += chunk
-        if len(data) > BODY:
+        if len(data) > MAX_BODY_BYTES:
             raise Refused("This is more than the studio takes at once.")
     try:
-        return object_of(json.loads(data or b"{}"))
+        return json_object_of(json.loads(data or b"{}"))
     except (ValueError, RecursionError):
         raise Refused("The studio could not read this.") from None
 
@@ -43,10 +43,10 @@ def check_size(request: Request, most: int) -> None:
         raise Refused(f"A table of up to {most // 2**30} GiB, and its size, are needed. Nothing was kept.")
 
 
-def object_of(found: object) -> dict[str, object]:
+def json_object_of(found: object) -> dict[str, object]:
     """The JSON object it should be.
 
-    >>> object_of({"a": 1})
+    >>> json_object_of({"a": 1})
     {'a': 1}
     """
     if not isinstance(found, dict):
@@ -54,10 +54,10 @@ def object_of(found: object) -> dict[str, object]:
     return found
 
 
-def whole_of(found: object) -> int | None:
+def row_count_of(found: object) -> int | None:
     """The whole number somebody typed, or none.
 
-    >>> whole_of("5000"), whole_of("")
+    >>> row_count_of("5000"), row_count_of("")
     (5000, None)
     """
     if found in (None, ""):
@@ -71,7 +71,7 @@ def whole_of(found: object) -> int | None:
     return count
 
 
-async def chunks_of(sent: UploadFile) -> AsyncIterator[bytes]:
+async def read_chunks(sent: UploadFile) -> AsyncIterator[bytes]:
     """An upload, piece by piece."""
     while chunk := await sent.read(1 << 20):
         yield chunk

@@ -10,17 +10,17 @@ import numpy as np
 
 from understudy.measurements import Clique
 from understudy.releases import Release
-from understudy.reports.chart import safe
+from understudy.reports.chart import escape_svg_text
 
 
-def links(release: Release) -> dict[tuple[str, str], float]:
+def find_measured_pairs(release: Release) -> dict[tuple[str, str], float]:
     """Pairs of columns that were measured together, with the mutual information the release gives them, in bits.
 
     >>> from understudy.models import ProductModel
     >>> from understudy.releases import Guarantee
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="a"), Boolean(name="b")))
-    >>> links(Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0)))
+    >>> find_measured_pairs(Release(guarantee=Guarantee.without_data(), schema=schema, model=ProductModel.uniform(schema, total=4.0)))
     {}
     """
     cliques: Sequence[Clique] = [m.clique for m in (*release.measurements, *release.measurements.sparse)]
@@ -30,13 +30,13 @@ def links(release: Release) -> dict[tuple[str, str], float]:
         if 2 <= len(c) <= 12
         for pair in combinations(c, 2)
     }
-    return {(a, b): information(release.card.table((a, b))) for a, b in sorted(pairs)}
+    return {(a, b): mutual_information_bits(release.card.table((a, b))) for a, b in sorted(pairs)}
 
 
-def information(table: np.ndarray) -> float:
+def mutual_information_bits(table: np.ndarray) -> float:
     """Mutual information of a table of two columns, in bits.
 
-    >>> round(information(np.array([[5.0, 0.0], [0.0, 5.0]])), 6), information(np.ones((2, 2)))
+    >>> round(mutual_information_bits(np.array([[5.0, 0.0], [0.0, 5.0]])), 6), mutual_information_bits(np.ones((2, 2)))
     (1.0, 0.0)
     """
     total = float(table.sum())
@@ -48,10 +48,10 @@ def information(table: np.ndarray) -> float:
     return max(0.0, float((shares[inside] * np.log2(shares[inside] / product[inside])).sum()))
 
 
-def network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> str:
+def draw_network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> str:
     """The drawing; thicker lines tell of more.
 
-    >>> network(["a", "b"], {("a", "b"): 0.5}).count("<line")
+    >>> draw_network(["a", "b"], {("a", "b"): 0.5}).count("<line")
     1
     """
     size, radius = 560, 190
@@ -70,7 +70,7 @@ def network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> str:
         width = 0.8 + 5 * bits / most
         parts.append(
             f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}" stroke="#0072b2" stroke-opacity="0.55" '
-            f'stroke-width="{width:.1f}"><title>{safe(f"{a} — {b}: {bits:.3f} bits")}</title></line>'
+            f'stroke-width="{width:.1f}"><title>{escape_svg_text(f"{a} — {b}: {bits:.3f} bits")}</title></line>'
         )
     for name, (x, y) in place.items():
         end = "start" if x > middle + 5 else "end" if x < middle - 5 else "middle"
@@ -79,7 +79,7 @@ def network(names: Sequence[str], edges: dict[tuple[str, str], float]) -> str:
         shown = name if len(name) <= 20 else f"{name[:19]}…"
         parts.append(
             f'<circle cx="{x:.0f}" cy="{y:.0f}" r="6" fill="#1f2933"/>'
-            f'<text x="{x + away:.0f}" y="{y + rise:.0f}" font-size="12" text-anchor="{end}">{safe(shown)}</text>'
+            f'<text x="{x + away:.0f}" y="{y + rise:.0f}" font-size="12" text-anchor="{end}">{escape_svg_text(shown)}</text>'
         )
     title = f"{len(names)} columns, {len(edges)} pairs measured together"
     return (

@@ -26,13 +26,13 @@ from starlette.types import ASGIApp
 
 from understudy.studio.peer import is_other_user
 
-HEADER = "x-understudy-change"
-HOSTS = ("127.0.0.1", "localhost", "[::1]")
+CHANGE_HEADER = "x-understudy-change"
+OWN_HOST_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
-VISITS = 20
+MAX_OPEN_VISITS = 20
 """Browsers that may be in at once; the oldest has to open the door again."""
 
-HEADERS = {
+SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
         "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -45,13 +45,13 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
-_ON = (
+_FORWARDING_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>Understudy studio</title>'
     '<p><a href="/">Go on to the studio</a></p></html>'
 )
 
 
-def secret() -> str:
+def make_secret() -> str:
     """256 bits that nobody can guess."""
     return secrets.token_urlsafe(32)
 
@@ -60,14 +60,14 @@ def secret() -> str:
 class Visit:
     """A browser that was let in."""
 
-    session: str = field(default_factory=secret, repr=False)
-    change: str = field(default_factory=secret, repr=False)
+    session: str = field(default_factory=make_secret, repr=False)
+    change: str = field(default_factory=make_secret, repr=False)
 
 
-def same(shown: str | None, kept: str) -> bool:
+def is_same_secret(shown: str | None, kept: str) -> bool:
     """Whether this is the secret; takes the same time whatever was shown.
 
-    >>> same("abc", "abc"), same("abd", "abc"), same(None, "abc")
+    >>> is_same_secret("abc", "abc"), is_same_secret("abd", "abc"), is_same_secret(None, "abc")
     (True, False, False)
     """
     return shown is not None and secrets.compare_digest(shown.encode(), kept.encode())
@@ -84,24 +84,24 @@ class Door:
     """
 
     def __init__(self, used: Callable[[str], None] | None = None) -> None:
-        self.launch = secret()
+        self.launch = make_secret()
         self._used = used
         self._visits: list[Visit] = []
 
     def open(self, shown: str | None) -> Visit | None:
         """Let a browser in that shows the launch token, which is then used up."""
-        if not same(shown, self.launch):
+        if not is_same_secret(shown, self.launch):
             return None
-        self.launch = secret()
+        self.launch = make_secret()
         visit = Visit()
-        self._visits = [*self._visits, visit][-VISITS:]
+        self._visits = [*self._visits, visit][-MAX_OPEN_VISITS:]
         if self._used is not None:
             self._used(self.launch)
         return visit
 
     def visit(self, shown: str | None) -> Visit | None:
         """The visit that a cookie belongs to."""
-        return next((visit for visit in self._visits if same(shown, visit.session)), None)
+        return next((visit for visit in self._visits if is_same_secret(shown, visit.session)), None)
 
 
 class Guard(BaseHTTPMiddleware):
@@ -118,34 +118,34 @@ class Guard(BaseHTTPMiddleware):
         """Check one request, and put the headers on its answer."""
         if self._comes_from_other_user(request):
             told = "The studio belongs to another user of this machine."
-            return self._sealed(PlainTextResponse(told, status_code=403))
-        refusal = self._foreign(request)
+            return self._add_security_headers(PlainTextResponse(told, status_code=403))
+        refusal = self._refuse_foreign(request)
         if refusal is not None:
-            return self._sealed(refusal)
+            return self._add_security_headers(refusal)
         if request.method != "POST" and "token" in request.query_params:
-            return self._sealed(self._opened(request))
+            return self._add_security_headers(self._open_session(request))
         visit = self.door.visit(request.cookies.get(self.cookie))
         if visit is None:
             told = "Open the address that `understudy studio` printed last: it carries the token that lets you in."
-            return self._sealed(PlainTextResponse(told, status_code=403))
+            return self._add_security_headers(PlainTextResponse(told, status_code=403))
         if request.method == "POST":
-            if not self._own(request):
+            if not self._has_own_origin(request):
                 told = "This did not come from the studio's own page."
-                return self._sealed(PlainTextResponse(told, status_code=403))
-            if not same(request.headers.get(HEADER), visit.change):
+                return self._add_security_headers(PlainTextResponse(told, status_code=403))
+            if not is_same_secret(request.headers.get(CHANGE_HEADER), visit.change):
                 told = "This did not come from the studio's own script."
-                return self._sealed(PlainTextResponse(told, status_code=403))
+                return self._add_security_headers(PlainTextResponse(told, status_code=403))
         request.state.visit = visit
-        return self._sealed(await call_next(request))
+        return self._add_security_headers(await call_next(request))
 
-    def _opened(self, request: Request) -> Response:
+    def _open_session(self, request: Request) -> Response:
         visit = self.door.open(request.query_params["token"]) if request.method == "GET" else None
         if visit is None:
             told = "This address was used already, or never was one. The terminal shows the one that opens the studio."
             return PlainTextResponse(told, status_code=403)
         # A page that goes on by itself, and no redirection: only so does the browser take the next step for the studio's own, and send
         # the cookie, when the address was clicked in a page, such as a terminal in the browser.
-        answer = HTMLResponse(_ON)
+        answer = HTMLResponse(_FORWARDING_PAGE)
         answer.set_cookie(self.cookie, visit.session, httponly=True, samesite="strict", path="/")
         return answer
 
@@ -156,9 +156,9 @@ class Guard(BaseHTTPMiddleware):
             return False
         return is_other_user(tuple(client), tuple(server), self.owner)
 
-    def _foreign(self, request: Request) -> Response | None:
+    def _refuse_foreign(self, request: Request) -> Response | None:
         """Why a request is nobody's who could be let in."""
-        if request.headers.get("host", "") not in {f"{name}:{self.port}" for name in HOSTS}:
+        if request.headers.get("host", "") not in {f"{name}:{self.port}" for name in OWN_HOST_NAMES}:
             return PlainTextResponse("This is no address of the studio.", status_code=421)
         if request.method not in {"GET", "HEAD", "POST"}:
             return PlainTextResponse("The studio does not do that.", status_code=405)
@@ -172,12 +172,12 @@ class Guard(BaseHTTPMiddleware):
         return None
 
     @staticmethod
-    def _own(request: Request) -> bool:
+    def _has_own_origin(request: Request) -> bool:
         scheme, _, place = request.headers.get("origin", "").partition("://")
         return scheme == "http" and place == request.headers.get("host")
 
     @staticmethod
-    def _sealed(response: Response) -> Response:
-        for name, value in HEADERS.items():
+    def _add_security_headers(response: Response) -> Response:
+        for name, value in SECURITY_HEADERS.items():
             response.headers.setdefault(name, value)
         return response

@@ -16,17 +16,17 @@ from pathlib import Path
 from understudy.accounting.aftermath import account_for_failure, describe_spending, find_spent_note
 from understudy.errors import UnderstudyError
 from understudy.releases import Release
-from understudy.reports.evaluate import evaluate, publish
+from understudy.reports.evaluate import evaluate, publishable_report
 from understudy.reports.report import Report
 from understudy.synthesizers import make
-from understudy.synthesizers.base import NOTES
+from understudy.synthesizers.base import NOTE_PREFIXES
 from understudy.workflow.synthesize import synthesize
 
-MOST = 200
+MAX_REMEMBERED_RUNS = 200
 """Runs that are remembered; their files stay."""
 
 
-class Cancelled(Exception):
+class RunCancelled(Exception):
     """Somebody asked the run to stop."""
 
 
@@ -93,7 +93,7 @@ class Job:
         """All of it: reserve, measure, fit, write, look."""
         self.state = "running"
         try:
-            self._tell("reading", 0.0)
+            self._note_progress("reading", 0.0)
             made = synthesize(
                 self.source,
                 self.schema,
@@ -104,19 +104,21 @@ class Job:
                 dataset=None if self.ledger.exists() else Path(self.table).stem,
                 run_id=self.run_id,
                 seed=self.seed,
-                progress=self._tell,
+                progress=self._note_progress,
                 spending=self._spent,
             )
             with account_for_failure(self.ledger, made.statement.run):
-                self._tell("writing", 0.0)
+                self._note_progress("writing", 0.0)
                 made.save(self.folder / "release.understudy")
                 self.rows = made.write(self.folder / "synthetic.csv", seed=self.seed)
-                publish(made, title=f"{Path(self.table).stem}: a synthetic table").save(self.folder / "public.html")
+                publishable_report(made, title=f"{Path(self.table).stem}: a synthetic table").save(
+                    self.folder / "public.html"
+                )
             self.release = made
             if self.look:
-                self._compare(made)
+                self._compare_with_real(made)
             self.state, self.stage, self.done = "done", "done", 1.0
-        except Cancelled:
+        except RunCancelled:
             self.state = "cancelled"
             self.message = f"Stopped. {describe_spending(self.ledger, self.run_id)}"
         except UnderstudyError as error:
@@ -131,10 +133,10 @@ class Job:
         finally:
             self.seconds = time.monotonic() - self.began
 
-    def _compare(self, made: Release) -> None:
+    def _compare_with_real(self, made: Release) -> None:
         """Compare with the real rows, for the custodian. Whatever becomes of it, the release is there."""
         try:
-            self._tell("comparing with the real rows", 0.0)
+            self._note_progress("comparing with the real rows", 0.0)
             self.report = evaluate(
                 self.source,
                 self.folder / "synthetic.csv",
@@ -143,10 +145,10 @@ class Job:
                 holdout=self.control,
                 targets=None if self.target is None else [self.target],
                 ledger=self.ledger if made.statement.run else None,
-                progress=lambda stage, done: self._tell(f"comparing: {stage}", done),
+                progress=lambda stage, done: self._note_progress(f"comparing: {stage}", done),
             )
             self.report.save(self.folder / "report.html")
-        except Cancelled:
+        except RunCancelled:
             self.notes.append("The comparison with the real rows was stopped. The release is whole.")
         except UnderstudyError as error:
             self.notes.append(f"There is no comparison with the real rows: {error}")
@@ -155,10 +157,10 @@ class Job:
                 f"The comparison was stopped by an unexpected {type(error).__name__}. The release is whole."
             )
 
-    def _tell(self, stage: str, done: float) -> None:
+    def _note_progress(self, stage: str, done: float) -> None:
         if self._stop.is_set():
-            raise Cancelled
-        if stage.startswith(NOTES):
+            raise RunCancelled
+        if stage.startswith(NOTE_PREFIXES):
             note = f"{stage[:1].upper()}{stage[1:]}."
             self.notes += [] if note in self.notes else [note]
             return
@@ -178,11 +180,11 @@ class Jobs:
 
     def start(self, job: Job, then: Callable[[Job], None] | None = None) -> Job:
         """Queue a run."""
-        while len(self._jobs) >= MOST:
+        while len(self._jobs) >= MAX_REMEMBERED_RUNS:
             self._jobs.pop(next(iter(self._jobs)))
         self._jobs[job.id] = job
 
-        def work() -> None:
+        def run_in_turn() -> None:
             with self._turn:
                 if job._stop.is_set():
                     job.state, job.message = "cancelled", "Stopped before it began. Nothing was spent."
@@ -191,7 +193,7 @@ class Jobs:
             if then is not None:
                 then(job)
 
-        thread = threading.Thread(target=work, name=f"run {job.id}", daemon=True)
+        thread = threading.Thread(target=run_in_turn, name=f"run {job.id}", daemon=True)
         self._threads = [t for t in self._threads if t.is_alive()] + [thread]
         thread.start()
         return job

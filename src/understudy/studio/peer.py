@@ -13,15 +13,15 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-Endpoint = tuple[str, int]
+SocketEndpoint = tuple[str, int]
 
 SOCKET_LISTS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 """The second has the sockets of the newer protocol, which can reach an address of the older one too."""
 
 ROOT_UID = 0
 
-_ADDRESS, _PEER, _UID, _INODE = 1, 2, 7, 9
-_MAPPED = bytes(10) + b"\xff\xff"
+_ADDRESS_FIELD, _PEER_FIELD, _UID_FIELD, _INODE_FIELD = 1, 2, 7, 9
+_MAPPED_PREFIX = bytes(10) + b"\xff\xff"
 """How an address of the older protocol begins when it is written as one of the newer (RFC 4291, 2.5.5.2)."""
 
 
@@ -30,13 +30,13 @@ def find_own_uid() -> int | None:
     return os.geteuid() if sys.platform != "win32" else None
 
 
-def is_other_user(client: Endpoint, server: Endpoint, owner: int) -> bool:
+def is_other_user(client: SocketEndpoint, server: SocketEndpoint, owner: int) -> bool:
     """Whether the client's end is known to belong to a user who is neither the owner nor root, who can read everything anyway."""
     uid = find_peer_uid(client, server)
     return uid is not None and uid not in {owner, ROOT_UID}
 
 
-def find_peer_uid(client: Endpoint, server: Endpoint) -> int | None:
+def find_peer_uid(client: SocketEndpoint, server: SocketEndpoint) -> int | None:
     """The user who opened the client's end of a connection within this machine; None where the system does not say."""
     for path in SOCKET_LISTS:
         try:
@@ -49,7 +49,7 @@ def find_peer_uid(client: Endpoint, server: Endpoint) -> int | None:
     return None
 
 
-def find_uid_in(lines: Iterable[str], client: Endpoint, server: Endpoint) -> int | None:
+def find_uid_in(lines: Iterable[str], client: SocketEndpoint, server: SocketEndpoint) -> int | None:
     """The same from the lines of such a list.
 
     >>> client, server = ("127.0.0.1", 40000), ("127.0.0.1", 8000)
@@ -60,14 +60,14 @@ def find_uid_in(lines: Iterable[str], client: Endpoint, server: Endpoint) -> int
     addresses, peers = spell_endpoint(client), spell_endpoint(server)
     for line in lines:
         fields = line.split()
-        if len(fields) <= _INODE or fields[_ADDRESS] not in addresses or fields[_PEER] not in peers:
+        if len(fields) <= _INODE_FIELD or fields[_ADDRESS_FIELD] not in addresses or fields[_PEER_FIELD] not in peers:
             continue
-        if int(fields[_INODE]) != 0:
-            return int(fields[_UID])
+        if int(fields[_INODE_FIELD]) != 0:
+            return int(fields[_UID_FIELD])
     return None
 
 
-def spell_endpoint(endpoint: Endpoint) -> tuple[str, str]:
+def spell_endpoint(endpoint: SocketEndpoint) -> tuple[str, str]:
     """An address and port as the two lists spell them: words of four bytes, each as this machine would read it as a number.
 
     >>> spell_endpoint(("127.0.0.1", 80))[0] == ("0100007F:0050" if sys.byteorder == "little" else "7F000001:0050")
@@ -75,7 +75,7 @@ def spell_endpoint(endpoint: Endpoint) -> tuple[str, str]:
     """
     host, port = endpoint
     short = socket.inet_pton(socket.AF_INET, host)
-    return f"{_spell_words(short)}:{port:04X}", f"{_spell_words(_MAPPED + short)}:{port:04X}"
+    return f"{_spell_words(short)}:{port:04X}", f"{_spell_words(_MAPPED_PREFIX + short)}:{port:04X}"
 
 
 def _spell_words(packed: bytes) -> str:

@@ -16,12 +16,12 @@ import shutil
 from pathlib import Path
 from types import TracebackType
 
-from understudy.atomic import PRIVATE_FOLDER_MODE, whole
+from understudy.atomic import PRIVATE_FOLDER_MODE, write_file_atomically
 from understudy.errors import Refused
 
-UNOPENED = "No browser was opened: your home directory cannot be written to, where a page would lead it on. Open the address yourself."
+NO_BROWSER_MESSAGE = "No browser was opened: your home directory cannot be written to, where a page would lead it on. Open the address yourself."
 
-_PAGE = (
+_REDIRECT_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
     '<meta http-equiv="refresh" content="0; url={url}"><title>Understudy studio</title>'
     '<p><a href="{url}">Go on to the studio</a></p></html>\n'
@@ -51,10 +51,10 @@ class RedirectPage:
             self._folder = home.resolve() / f"understudy-studio-{secrets.token_hex(8)}"
             self._folder.mkdir(mode=PRIVATE_FOLDER_MODE)
         except (OSError, RuntimeError):  # the latter where the system knows of no home
-            raise Refused(UNOPENED) from None
+            raise Refused(NO_BROWSER_MESSAGE) from None
         page = self._folder / "open.html"
-        with whole(page, private=True) as draft:
-            draft.write_text(_PAGE.format(url=html.escape(url)), encoding="utf-8")
+        with write_file_atomically(page, private=True) as draft:
+            draft.write_text(_REDIRECT_PAGE.format(url=html.escape(url)), encoding="utf-8")
         return page.as_uri()
 
     def remove(self) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from understudy.errors import Refused
 
-HOST = "127.0.0.1"
+LISTEN_HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True)
-class Address:
+class StudioAddress:
     """Where the studio answers, and the token that lets one visitor in, once. `first` until somebody came."""
 
     port: int
@@ -27,12 +27,16 @@ class Address:
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
 
-def _unheard(cut: int) -> None:
+def _ignore_cut_runs(cut: int) -> None:
     """Nobody asks how it ended."""
 
 
-def serve(
-    folder: Path, *, port: int = 0, ready: Callable[[Address], None], closed: Callable[[int], None] = _unheard
+def serve_studio(
+    folder: Path,
+    *,
+    port: int = 0,
+    ready: Callable[[StudioAddress], None],
+    closed: Callable[[int], None] = _ignore_cut_runs,
 ) -> None:
     """Serve the tables of a folder until interrupted. `ready` is told the address once somebody can open it, and the next one when
     that was used up; `closed` hears at the end how many runs were cut off."""
@@ -54,18 +58,18 @@ def serve(
     sweep_orphans(folder)  # uploads that a killed studio left half-received
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        listener.bind((HOST, port))
+        listener.bind((LISTEN_HOST, port))
     except OSError:
         listener.close()
         raise Refused(f"Port {port} is taken. Choose another, or none for a free one. Nothing was started.") from None
     with listener:
         free = listener.getsockname()[1]
 
-        def used(token: str) -> None:
+        def announce_next_token(token: str) -> None:
             with suppress(OSError):  # a terminal that is gone keeps nobody out
-                ready(Address(free, token, first=False))
+                ready(StudioAddress(free, token, first=False))
 
-        door = Door(used)
+        door = Door(announce_next_token)
         studio = Studio(Workspace(folder.resolve()), door, free, find_own_uid())
         config = uvicorn.Config(
             studio.app,
@@ -77,7 +81,7 @@ def serve(
         )
         server = uvicorn.Server(config)
         listener.listen(128)  # whoever comes before the server is up waits
-        ready(Address(free, door.launch))
+        ready(StudioAddress(free, door.launch))
         try:
             server.run(sockets=[listener])
         finally:

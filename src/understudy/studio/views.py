@@ -7,19 +7,19 @@ from shlex import quote
 
 from understudy.releases import Release
 from understudy.reports.chart import column_chart
-from understudy.reports.heatmap import matrix
-from understudy.reports.report import point, trade_figure
-from understudy.studio.graph import information
+from understudy.reports.heatmap import pair_heatmap
+from understudy.reports.report import trade_figure, trade_point
+from understudy.studio.graph import mutual_information_bits
 from understudy.studio.job import Job
 
-PAIRED = 40
+MAX_STUDIO_HEATMAP_COLUMNS = 40
 """Columns whose pairs are drawn where nobody compared them with the real rows."""
 
-TOLD = ("tvd_1", "tvd_2", "tvd_3", "match_risk", "attribute_inference", "membership_measurements")
+COMPARED_FINDINGS = ("tvd_1", "tvd_2", "tvd_3", "match_risk", "attribute_inference", "membership_measurements")
 """The findings that stand side by side."""
 
 
-def command(job: Job) -> str:
+def equivalent_command(job: Job) -> str:
     """The command line that does the same."""
     words = ["understudy", "synthesize", job.table, "--epsilon", job.epsilon, "--synthesizer", job.synthesizer]
     if job.schema is not None:
@@ -37,7 +37,7 @@ def command(job: Job) -> str:
     return "\n".join(lines)
 
 
-def columns(job: Job, made: Release) -> list[dict[str, str]]:
+def column_charts(job: Job, made: Release) -> list[dict[str, str]]:
     """The chart of every column, over the real rows where they were read."""
     if job.report is not None:
         return [{"name": c.name, "drawn": c.drawn} for c in job.report.columns]
@@ -49,7 +49,7 @@ def columns(job: Job, made: Release) -> list[dict[str, str]]:
     return found
 
 
-def heat(job: Job) -> str:
+def draw_heatmap(job: Job) -> str:
     """Mutual information, real above the diagonal and synthetic below; without a look at the real rows, synthetic alone."""
     if job.release is None:
         return ""
@@ -63,22 +63,22 @@ def heat(job: Job) -> str:
                 if isinstance(value, int | float):
                     side[part.columns[0], part.columns[1]] = float(value)
         told = "mutual information: real above, synthetic below the diagonal"
-        return matrix(names, sides[0], sides[1], title=told, sides=("synthetic", "real"))
-    few = names[:PAIRED]
-    made = {(a, b): information(job.release.card.table((a, b))) for i, a in enumerate(few) for b in few[:i]}
-    return matrix(few, made, title="mutual information of the synthetic rows")
+        return pair_heatmap(names, sides[0], sides[1], title=told, sides=("synthetic", "real"))
+    few = names[:MAX_STUDIO_HEATMAP_COLUMNS]
+    made = {(a, b): mutual_information_bits(job.release.card.table((a, b))) for i, a in enumerate(few) for b in few[:i]}
+    return pair_heatmap(few, made, title="mutual information of the synthetic rows")
 
 
-def told(job: Job) -> list[tuple[str, str]]:
+def list_compared_findings(job: Job) -> list[tuple[str, str]]:
     """The findings that runs are compared by: a number, or why there is none."""
-    found = [] if job.report is None else [f for a in job.report.assessments for f in a if f.name in TOLD]
+    found = [] if job.report is None else [f for a in job.report.assessments for f in a if f.name in COMPARED_FINDINGS]
     return [(f.title, f.reason if f.value is None else f"{f.value:.3g}") for f in found]
 
 
-def trade(jobs: Sequence[Job]) -> str:
+def draw_trade_off(jobs: Sequence[Job]) -> str:
     """Risk against utility, one point for each run that has both."""
     points = [
-        point(job.synthesizer, job.report.utility, job.report.risk)
+        trade_point(job.synthesizer, job.report.utility, job.report.risk)
         for job in jobs
         if job.report is not None and job.report.utility is not None
     ]

@@ -20,19 +20,19 @@ from understudy.atomic import PRIVATE_FOLDER_MODE
 from understudy.errors import Refused, UnderstudyError
 from understudy.schema import Schema, dump_schema, load_schema, parse_schema
 from understudy.schema.yaml.file import write_whole
-from understudy.scratch import HIDDEN_PREFIX, Scratch
+from understudy.scratch import HIDDEN_SCRATCH_PREFIX, Scratch
 from understudy.workflow.account import unit_words
 from understudy.workflow.describe import describe
 
-KINDS = (".csv", ".parquet")
-LARGEST = 4 * 2**30
+UPLOAD_SUFFIXES = (".csv", ".parquet")
+MAX_UPLOAD_BYTES = 4 * 2**30
 """Bytes of an upload."""
 
-_NAME = re.compile(r"[\w][\w .()+-]{0,150}\.(csv|parquet)", re.IGNORECASE)
+_TABLE_NAME = re.compile(r"[\w][\w .()+-]{0,150}\.(csv|parquet)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Account:
+class TableAccount:
     """What was spent on a table, and what may be in all."""
 
     exists: bool = False
@@ -40,10 +40,10 @@ class Account:
     delta: float = 0.0
     cap: Budget | None = None
 
-    def refusal(self, epsilon: float, delta: float = 0.0) -> str:
+    def explain_refusal(self, epsilon: float, delta: float = 0.0) -> str:
         """Why so much more may not be spent; nothing where it may.
 
-        >>> Account(exists=True, epsilon=0.75, cap=Budget.of(1)).refusal(0.5)
+        >>> TableAccount(exists=True, epsilon=0.75, cap=Budget.of(1)).explain_refusal(0.5)
         "This would cost ε = 0.5 and only 0.25 is left in this table's account. Nothing was spent."
         """
         if self.cap is None:
@@ -60,7 +60,7 @@ class Account:
     def sentence(self) -> str:
         """What was spent, of how much.
 
-        >>> Account(exists=True, epsilon=0.75, cap=Budget.of(1)).sentence()
+        >>> TableAccount(exists=True, epsilon=0.75, cap=Budget.of(1)).sentence()
         'spent ε = 0.75 of 1'
         """
         return f"spent ε = {self.epsilon:.4g}" + ("" if self.cap is None else f" of {float(self.cap.epsilon):.4g}")
@@ -77,7 +77,7 @@ class Workspace:
         found = [
             entry.name
             for entry in os.scandir(self.folder)
-            if entry.is_file(follow_symlinks=False) and _NAME.fullmatch(entry.name)
+            if entry.is_file(follow_symlinks=False) and _TABLE_NAME.fullmatch(entry.name)
         ]
         return sorted(found, key=str.lower)
 
@@ -89,8 +89,8 @@ class Workspace:
 
     async def add(self, name: str, chunks: AsyncIterator[bytes]) -> str:
         """Keep an upload under its own name, or one like it that is free; it appears whole or not at all."""
-        safe = _safe(name)
-        scratch = Scratch(self.folder, prefix=HIDDEN_PREFIX)
+        safe = _safe_file_name(name)
+        scratch = Scratch(self.folder, prefix=HIDDEN_SCRATCH_PREFIX)
         draft = scratch.rows / "upload"
         try:
             size = 0
@@ -98,8 +98,8 @@ class Workspace:
             with open(draft, "xb", opener=_open_private) as file:
                 async for chunk in chunks:
                     size += len(chunk)
-                    if size > LARGEST:
-                        raise Refused(f"The table is larger than {LARGEST // 2**30} GiB. Nothing was kept.")
+                    if size > MAX_UPLOAD_BYTES:
+                        raise Refused(f"The table is larger than {MAX_UPLOAD_BYTES // 2**30} GiB. Nothing was kept.")
                     file.write(chunk)
             if size == 0:
                 raise Refused("The file is empty. Nothing was kept.")
@@ -144,18 +144,18 @@ class Workspace:
         path = self.path(name)
         return path.with_name(f"{path.name}.ledger")
 
-    def account(self, name: str) -> Account:
+    def account(self, name: str) -> TableAccount:
         """What was spent on it, and what may be."""
         where = self.ledger_path(name)
         if not where.exists():
-            return Account()
+            return TableAccount()
         with Ledger.open(where) as book:
             spent, cap = book.totals(), book.cap
-        return Account(exists=True, epsilon=float(spent.epsilon), delta=float(spent.delta), cap=cap)
+        return TableAccount(exists=True, epsilon=float(spent.epsilon), delta=float(spent.delta), cap=cap)
 
-    def accounts(self) -> list[tuple[str, Account | None]]:
+    def list_accounts(self) -> list[tuple[str, TableAccount | None]]:
         """Every table with its account; None where the ledger cannot be read."""
-        found: list[tuple[str, Account | None]] = []
+        found: list[tuple[str, TableAccount | None]] = []
         for name in self.tables():
             try:
                 found.append((name, self.account(name)))
@@ -191,14 +191,14 @@ def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _safe(name: str) -> str:
+def _safe_file_name(name: str) -> str:
     """A file name of ours from one a browser sent: its last part, plain characters, a kind that can be read.
 
-    >>> _safe("../../etc/people.csv"), _safe("C:\\\\data\\\\p<b>.parquet")
+    >>> _safe_file_name("../../etc/people.csv"), _safe_file_name("C:\\\\data\\\\p<b>.parquet")
     ('people.csv', 'p_b_.parquet')
     """
     last = re.split(r"[/\\\\]", name)[-1].replace("\x00", "")
-    if not last.lower().endswith(KINDS):
+    if not last.lower().endswith(UPLOAD_SUFFIXES):
         raise Refused("Tables are .csv or .parquet files. Nothing was kept.")
     stem, _, suffix = last.rpartition(".")
     stem = re.sub(r"[^\w .()+-]", "_", stem).strip(" .")[:100] or "table"

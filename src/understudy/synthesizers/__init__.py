@@ -2,8 +2,8 @@
 
 from understudy.errors import Refused
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, silent
-from understudy.synthesizers.options import Option, nearest, options_of, settle
+from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, ignore_progress
+from understudy.synthesizers.options import Option, options_of, read_options, suggest_nearest
 from understudy.synthesizers.published.aim import AIM
 from understudy.synthesizers.published.datasynthesizer import DataSynthesizer
 from understudy.synthesizers.published.gaussian import Gaussian
@@ -42,14 +42,14 @@ SYNTHESIZERS: dict[str, type[Synthesizer]] = {
 """Every algorithm by its name."""
 
 
-def kind(name: str) -> type[Synthesizer]:
+def synthesizer_class(name: str) -> type[Synthesizer]:
     """An algorithm by its name.
 
-    >>> kind("aim").name
+    >>> synthesizer_class("aim").name
     'aim'
     """
     if name not in SYNTHESIZERS:
-        near = nearest(name, SYNTHESIZERS)
+        near = suggest_nearest(name, SYNTHESIZERS)
         raise Refused(
             f'There is no synthesizer "{name}". {near}Choose one of {", ".join(SYNTHESIZERS)}. Nothing was spent'
         )
@@ -64,8 +64,8 @@ def make(name: str, /, **options: object) -> Synthesizer:
     >>> make("stability", total_share=0.1)
     Stability(total_share=Fraction(1, 10))
     """
-    chosen = kind(name)
-    return chosen(**settle(chosen, options))
+    chosen = synthesizer_class(name)
+    return chosen(**read_options(chosen, options))
 
 
 __all__ = [
@@ -92,8 +92,8 @@ __all__ = [
     "Stability",
     "Synthesizer",
     "Workload",
-    "kind",
+    "ignore_progress",
     "make",
     "options_of",
-    "silent",
+    "synthesizer_class",
 ]

@@ -10,7 +10,7 @@ from understudy.synthesizers.base import Awareness, Synthesizer
 
 
 @dataclass(frozen=True)
-class Row:
+class AwarenessRow:
     """One line: an algorithm, what it adapts to, where it was published, and the name it has here."""
 
     title: str
@@ -19,37 +19,39 @@ class Row:
     name: str | None = None
 
 
-def _row(title: str, year: int | None, marks: str, name: str | None = None) -> Row:
+def _awareness_row(title: str, year: int | None, marks: str, name: str | None = None) -> AwarenessRow:
     aware = Awareness(workload="w" in marks, data="d" in marks, budget="b" in marks, efficiency="e" in marks)
-    return Row(title, aware, year, name)
+    return AwarenessRow(title, aware, year, name)
 
 
-PUBLISHED = (
-    _row("Independent", None, "e", "independent"),
-    _row("Gaussian", None, "w"),
-    _row("PrivBayes", 2014, "dbe", "privbayes"),
-    _row("HDMM+PGM", 2019, "w"),
-    _row("PrivBayes+PGM", 2019, "dbe"),
-    _row("MWEM+PGM", 2019, "wd"),
-    _row("PrivSyn", 2020, "dbe", "privsyn"),
-    _row("MST", 2021, "de"),
-    _row("RAP", 2021, "wde"),
-    _row("GEM", 2021, "wde"),
-    _row("PrivMRF", 2021, "dbe", "privmrf"),
-    _row("AIM", 2022, "wdbe", "aim"),
+PUBLISHED_AWARENESS = (
+    _awareness_row("Independent", None, "e", "independent"),
+    _awareness_row("Gaussian", None, "w"),
+    _awareness_row("PrivBayes", 2014, "dbe", "privbayes"),
+    _awareness_row("HDMM+PGM", 2019, "w"),
+    _awareness_row("PrivBayes+PGM", 2019, "dbe"),
+    _awareness_row("MWEM+PGM", 2019, "wd"),
+    _awareness_row("PrivSyn", 2020, "dbe", "privsyn"),
+    _awareness_row("MST", 2021, "de"),
+    _awareness_row("RAP", 2021, "wde"),
+    _awareness_row("GEM", 2021, "wde"),
+    _awareness_row("PrivMRF", 2021, "dbe", "privmrf"),
+    _awareness_row("AIM", 2022, "wdbe", "aim"),
 )
 """The published table, line by line."""
 
 
-def rows(synthesizers: dict[str, type[Synthesizer]]) -> tuple[Row, ...]:
+def awareness_rows(synthesizers: dict[str, type[Synthesizer]]) -> tuple[AwarenessRow, ...]:
     """The published lines, then those of this package that the table does not have.
 
     >>> from understudy.synthesizers import SYNTHESIZERS
-    >>> {row.name for row in rows(SYNTHESIZERS) if row.name} == set(SYNTHESIZERS)
+    >>> {row.name for row in awareness_rows(SYNTHESIZERS) if row.name} == set(SYNTHESIZERS)
     True
     """
-    listed = {row.name for row in PUBLISHED}
+    listed = {row.name for row in PUBLISHED_AWARENESS}
     own = (
-        Row(cls.name.capitalize(), cls.aware, None, name) for name, cls in synthesizers.items() if name not in listed
+        AwarenessRow(cls.name.capitalize(), cls.aware, None, name)
+        for name, cls in synthesizers.items()
+        if name not in listed
     )
-    return (*PUBLISHED, *own)
+    return (*PUBLISHED_AWARENESS, *own)

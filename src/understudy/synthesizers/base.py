@@ -22,7 +22,7 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Distance, Measurements
-from understudy.models.model import Portable
+from understudy.models.model import PortableModel
 from understudy.schema import Schema
 
 Progress = Callable[[str, float], None]
@@ -31,25 +31,25 @@ Progress = Callable[[str, float], None]
 A stage may say its round ("measuring round 7"). One that begins as NOTES do is for the reader, and no stage.
 """
 
-APART, DROPPED = "not modelled together", "left out"
+APART_NOTE, DROPPED_NOTE = "not modelled together", "left out"
 """How a note begins that says which columns are apart for want of room, and which take no part at all."""
 
-MISCOUNTED = "the number of rows is off"
+MISCOUNTED_NOTE = "the number of rows is off"
 """How a note begins that says that a declared number cannot be right."""
 
-RESUMED = "taken up again"
+RESUMED_NOTE = "taken up again"
 """How a note begins that says what resuming a run does and does not check."""
 
-NEW_ACCOUNT = "a new account"
+NEW_ACCOUNT_NOTE = "a new account"
 """How a note begins that says that a table had no account yet."""
 
-NOTES = (APART, DROPPED, MISCOUNTED, RESUMED, NEW_ACCOUNT)
+NOTE_PREFIXES = (APART_NOTE, DROPPED_NOTE, MISCOUNTED_NOTE, RESUMED_NOTE, NEW_ACCOUNT_NOTE)
 
 Value = TypeVar("Value")
 """What an option is set to."""
 
 
-def silent(stage: str, done: float) -> None:
+def ignore_progress(stage: str, done: float) -> None:
     """Progress nobody watches."""
 
 
@@ -195,7 +195,7 @@ class Synthesizer(ABC):
         """Spend the budget, and return everything that `estimate` needs; what was known already included."""
 
     @abstractmethod
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> Portable:
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> PortableModel:
         """Turn measurements into a model, without any data."""
 
     def check(self, schema: Schema, *, delta: Fraction) -> None:  # noqa: ARG002 - most synthesizers need no δ

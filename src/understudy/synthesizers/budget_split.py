@@ -13,18 +13,18 @@ from fractions import Fraction
 
 from understudy.accounting.cost import Currency
 from understudy.measurements import Clique, Measurements
-from understudy.models.inference.junction_tree import JunctionTree, forecast
+from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.schema import Schema
-from understudy.synthesizers.base import APART, Curator
+from understudy.synthesizers.base import APART_NOTE, Curator
 
-LIMIT = 1_000_000
+DEFAULT_TREE_CELLS = 1_000_000
 """Cells of all nodes of a junction tree together, where nobody says otherwise: 8 MB an array, some milliseconds a pass."""
 
-DEARER = 4
+REQUEUE_COST_FACTOR = 4
 """A clique waits when it costs this many times what it was taken for. Exactly the cheapest every time would cost a forecast for each."""
 
-FORECASTS = 1000
+MAX_TREE_FORECASTS = 1000
 """Cliques whose size is forecast; after that many, what the tree does not hold yet is left out. With 60 columns it is some seconds."""
 
 
@@ -45,20 +45,20 @@ def size_weights(
         return [1.0] * len(sizes)
     power = 1 / 2 if currency is Currency.PURE else 2 / 3
     parts = [(n * w) ** power for n, w in zip(sizes, weights or [1.0] * len(sizes), strict=True)]
-    return rounded(parts)
+    return round_to_sqrt2(parts)
 
 
-def rounded(parts: Sequence[float]) -> list[float]:
+def round_to_sqrt2(parts: Sequence[float]) -> list[float]:
     """Parts as multiples of the smallest, rounded to powers of √2.
 
-    >>> rounded([0.5, 0.7, 4.1])
+    >>> round_to_sqrt2([0.5, 0.7, 4.1])
     [1.0, 1.4142135623730951, 8.0]
     """
     least = min(parts, default=1.0)
     return [2.0 ** (round(2 * math.log2(part / least)) / 2) for part in parts]
 
 
-def cells(schema: Schema, clique: Clique) -> int:
+def cell_count(schema: Schema, clique: Clique) -> int:
     """Cells of a clique's marginal."""
     return math.prod(schema.sizes(clique))
 
@@ -68,39 +68,39 @@ def column_sizes(schema: Schema) -> dict[str, int]:
     return dict(zip(schema, schema.sizes(tuple(schema)), strict=True))
 
 
-def varied(schema: Schema) -> list[str]:
+def varying_columns(schema: Schema) -> list[str]:
     """Columns that have more than one code; all columns where none has."""
     return [name for name, size in column_sizes(schema).items() if size > 1] or list(schema)
 
 
-def uncounted(curator: Curator, names: Iterable[str]) -> list[Clique]:
+def uncounted_columns(curator: Curator, names: Iterable[str]) -> list[Clique]:
     """Columns, each a clique, that discovery has not counted yet."""
     counted = {m.clique for m in curator.known if m.plain}
     return [(name,) for name in names if (name,) not in counted]
 
 
-def within(schema: Schema, cliques: Iterable[Clique], limit: int) -> tuple[list[Clique], list[Clique]]:
+def split_by_cells(schema: Schema, cliques: Iterable[Clique], limit: int) -> tuple[list[Clique], list[Clique]]:
     """The cliques of at most so many cells, and the others.
 
     >>> from understudy.schema import Integer
     >>> schema = Schema(columns=tuple(Integer(name=n, min=0, max=9, nullable=False) for n in "ab"))
-    >>> within(schema, [("a",), ("a", "b")], 50)
+    >>> split_by_cells(schema, [("a",), ("a", "b")], 50)
     ([('a',)], [('a', 'b')])
     """
     listed = list(cliques)
-    fits = [cells(schema, clique) <= limit for clique in listed]
+    fits = [cell_count(schema, clique) <= limit for clique in listed]
     return [c for c, fit in zip(listed, fits, strict=True) if fit], [
         c for c, fit in zip(listed, fits, strict=True) if not fit
     ]
 
 
-class Growth:
+class TreeGrowth:
     """A junction tree that grows clique by clique, and what one more clique would cost.
 
     Columns that nothing ties together lie in different parts of it, so a clique concerns only the parts it touches: with one
     column in each, it hangs between them and costs its own cells; otherwise those parts are forecast with it.
 
-    >>> growth = Growth({"a": 2, "b": 3, "c": 4}, [("a", "b"), ("b", "c")])
+    >>> growth = TreeGrowth({"a": 2, "b": 3, "c": 4}, [("a", "b"), ("b", "c")])
     >>> growth.cells, growth.cost(("a", "c")), growth.holds(("c", "b"))
     (18, 6, True)
     """
@@ -120,17 +120,17 @@ class Growth:
         """Cells more with this clique."""
         if self.holds(clique):
             return 0
-        touched = self._touched(clique)
+        touched = self._touched_parts(clique)
         if len(touched) == len(clique):
             return self._size(clique) - sum(self.sizes[part[0][0]] for part in touched if len(part[0]) == 1)
         nodes = [node for part in touched for node in part]
-        return forecast([*nodes, clique], self.sizes) - sum(map(self._size, nodes))
+        return forecast_cells([*nodes, clique], self.sizes) - sum(map(self._size, nodes))
 
     def add(self, clique: Clique) -> None:
         """Let the tree hold this clique too."""
         if self.holds(clique):
             return
-        touched = self._touched(clique)
+        touched = self._touched_parts(clique)
         nodes = [node for part in touched for node in part]
         if len(touched) == len(clique):  # it hangs between the parts
             part = [*(node for node in nodes if len(node) > 1), clique]
@@ -140,14 +140,14 @@ class Growth:
         for name in {name for node in part for name in node}:
             self._parts[name] = part
 
-    def _touched(self, clique: Clique) -> list[list[Clique]]:
+    def _touched_parts(self, clique: Clique) -> list[list[Clique]]:
         return list({id(self._parts[name]): self._parts[name] for name in clique}.values())
 
     def _size(self, clique: Clique) -> int:
         return math.prod(self.sizes[name] for name in clique)
 
 
-def holdable(schema: Schema, wanted: Mapping[Clique, float], limit: int) -> tuple[list[Clique], list[Clique]]:
+def holdable_cliques(schema: Schema, wanted: Mapping[Clique, float], limit: int) -> tuple[list[Clique], list[Clique]]:
     """The cliques that fit into one junction tree of at most `limit` cells, and those left out.
 
     Greedy: always the clique with the fewest new cells for its weight. One that fits nowhere any more is left out. What the
@@ -155,15 +155,15 @@ def holdable(schema: Schema, wanted: Mapping[Clique, float], limit: int) -> tupl
 
     >>> from understudy.schema import Integer
     >>> schema = Schema(columns=tuple(Integer(name=n, min=0, max=9, nullable=False) for n in "abc"))
-    >>> holdable(schema, {("a", "b"): 1.0, ("a", "c"): 1.0, ("b", "c"): 1.0}, limit=500)
+    >>> holdable_cliques(schema, {("a", "b"): 1.0, ("a", "c"): 1.0, ("b", "c"): 1.0}, limit=500)
     ([('a', 'b'), ('a', 'c')], [('b', 'c')])
     """
-    growth = Growth(column_sizes(schema), impossible_masks(schema))
+    growth = TreeGrowth(column_sizes(schema), impossible_masks(schema))
     order = list(wanted)
-    heap = [(cells(schema, c) / wanted[c], i) for i, c in enumerate(order)]
+    heap = [(cell_count(schema, c) / wanted[c], i) for i, c in enumerate(order)]
     heapq.heapify(heap)
     kept: set[Clique] = set()
-    tries = FORECASTS
+    tries = MAX_TREE_FORECASTS
     while heap:
         guess, i = heapq.heappop(heap)
         clique = order[i]
@@ -178,7 +178,7 @@ def holdable(schema: Schema, wanted: Mapping[Clique, float], limit: int) -> tupl
             continue  # a tree only grows
         cost = new / wanted[clique]
         # What it costs rises while the tree grows: one that costs much more by now waits for the others.
-        if heap and cost > DEARER * max(guess, heap[0][0]):
+        if heap and cost > REQUEUE_COST_FACTOR * max(guess, heap[0][0]):
             heapq.heappush(heap, (cost, i))
             continue
         growth.add(clique)
@@ -204,19 +204,19 @@ def mean_noise(currency: Currency, scale: float) -> float:
     return scale if currency is Currency.PURE else scale * math.sqrt(2 / math.pi)
 
 
-def too_large(limit: int, cliques: Sequence[Clique]) -> str:
+def too_large_note(limit: int, cliques: Sequence[Clique]) -> str:
     """What is said of marginals that there is no room for.
 
-    >>> too_large(1_000_000, [("town", "job")])
+    >>> too_large_note(1_000_000, [("town", "job")])
     'not modelled together, for size (more than 1,000,000 cells): town × job'
     """
-    return f"{APART}, for size (more than {limit:,} cells): {spelled(cliques)}"
+    return f"{APART_NOTE}, for size (more than {limit:,} cells): {spell_cliques(cliques)}"
 
 
-def spelled(cliques: Sequence[Clique], most: int = 5) -> str:
+def spell_cliques(cliques: Sequence[Clique], most: int = 5) -> str:
     """Cliques in words, the first few by name.
 
-    >>> spelled([("age", "sex"), ("age", "income")], most=1)
+    >>> spell_cliques([("age", "sex"), ("age", "income")], most=1)
     'age × sex and 1 more'
     """
     named = ", ".join(" × ".join(clique) for clique in cliques[:most])

@@ -19,7 +19,7 @@ from understudy.synthesizers.base import Synthesizer
 
 
 @dataclass(frozen=True)
-class Kind:
+class OptionKind:
     """A type of option: what a person calls it, and how it is read."""
 
     words: str
@@ -44,7 +44,7 @@ class Option:
         >>> options_of(AIM)["selection"].stated
         '1/10'
         """
-        return written(self.default)
+        return option_text(self.default)
 
 
 def options_of(synthesizer: type[Synthesizer]) -> dict[str, Option]:
@@ -68,14 +68,14 @@ def options_of(synthesizer: type[Synthesizer]) -> dict[str, Option]:
     return found
 
 
-def settle(synthesizer: type[Synthesizer], options: Mapping[str, object]) -> dict[str, object]:
+def read_options(synthesizer: type[Synthesizer], options: Mapping[str, object]) -> dict[str, object]:
     """Options as the dataclass wants them; text is read as the command line gives it. Refuses names and values that do not fit.
 
     >>> from understudy.synthesizers import AIM
-    >>> settle(AIM, {"rounds": "20", "selection": 0.2})
+    >>> read_options(AIM, {"rounds": "20", "selection": 0.2})
     {'rounds': 20, 'selection': Fraction(1, 5)}
     >>> try:
-    ...     settle(AIM, {"rounds": "many"})
+    ...     read_options(AIM, {"rounds": "many"})
     ... except Refused as refusal:
     ...     print(refusal)
     aim: `rounds` takes a whole number; by default it is 16. Nothing was spent
@@ -84,7 +84,7 @@ def settle(synthesizer: type[Synthesizer], options: Mapping[str, object]) -> dic
     settled: dict[str, object] = {}
     for name, value in options.items():
         if name not in known:
-            remedy = f"{nearest(name, known)}It has {', '.join(known)}" if known else "It has none"
+            remedy = f"{suggest_nearest(name, known)}It has {', '.join(known)}" if known else "It has none"
             raise Refused(f'{synthesizer.name}: there is no option "{name}". {remedy}. Nothing was spent')
         try:
             settled[name] = known[name].read(value)
@@ -95,20 +95,20 @@ def settle(synthesizer: type[Synthesizer], options: Mapping[str, object]) -> dic
     return settled
 
 
-def nearest(name: str, known: Mapping[str, object]) -> str:
+def suggest_nearest(name: str, known: Mapping[str, object]) -> str:
     """A question that leads on, where some name is near; else nothing.
 
-    >>> nearest("amy", {"aim": 1, "mst": 2})
+    >>> suggest_nearest("amy", {"aim": 1, "mst": 2})
     'Did you mean `aim`? '
     """
     close = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     return f"Did you mean `{close[0]}`? " if close else ""
 
 
-def written(value: object) -> str:
+def option_text(value: object) -> str:
     """A value as the command line reads it.
 
-    >>> written(None), written(True), written(Fraction(1, 10)), written((("age", "sex"),))
+    >>> option_text(None), option_text(True), option_text(Fraction(1, 10)), option_text((("age", "sex"),))
     ('none', 'true', '1/10', '[["age", "sex"]]')
     """
     if value is None or isinstance(value, bool):
@@ -116,63 +116,63 @@ def written(value: object) -> str:
     return json.dumps(value) if isinstance(value, tuple) else str(value)
 
 
-def kind_of(hint: object) -> Kind:
+def kind_of(hint: object) -> OptionKind:
     """How values of a type are called and read."""
     if get_origin(hint) in (Union, UnionType):
         (inner,) = (kind_of(part) for part in get_args(hint) if part is not NoneType)
-        return Kind(f"{inner.words}, or none", lambda value: _none(value, inner.read))
+        return OptionKind(f"{inner.words}, or none", lambda value: _read_optional(value, inner.read))
     if get_origin(hint) is Literal:
         names = [str(name) for name in get_args(hint)]
-        return Kind(f"one of {', '.join(names)}", lambda value: _one_of(value, names))
-    return KINDS.get(hint, LISTS)
+        return OptionKind(f"one of {', '.join(names)}", lambda value: _read_choice(value, names))
+    return OPTION_KINDS.get(hint, CLIQUE_LISTS_KIND)
 
 
-def _none(value: object, read: Callable[[object], object]) -> object:
+def _read_optional(value: object, read: Callable[[object], object]) -> object:
     return None if value is None or (isinstance(value, str) and value.lower() == "none") else read(value)
 
 
-def _one_of(value: object, names: list[str]) -> str:
+def _read_choice(value: object, names: list[str]) -> str:
     if value not in names:
         raise ValueError
     return str(value)
 
 
-def _truth(value: object) -> bool:
+def _read_bool(value: object) -> bool:
     if isinstance(value, bool):
         return value
-    if not isinstance(value, str) or value.lower() not in WORDS:
+    if not isinstance(value, str) or value.lower() not in TRUTH_WORDS:
         raise ValueError
-    return WORDS[value.lower()]
+    return TRUTH_WORDS[value.lower()]
 
 
-def _whole(value: object) -> int:
+def _read_int(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ValueError
     return int(value)
 
 
-def _number(value: object) -> float:
-    found = float(_exact(value))
+def _read_float(value: object) -> float:
+    found = float(_read_fraction(value))
     if not math.isfinite(found):
         raise ValueError
     return found
 
 
-def _part(value: object) -> Fraction:
-    found = _exact(value)
+def _read_part(value: object) -> Fraction:
+    found = _read_fraction(value)
     if not 0 < found < 1:
         raise ValueError
     return found
 
 
-def _exact(value: object) -> Fraction:
+def _read_fraction(value: object) -> Fraction:
     """A float is taken for the decimal it is written as."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
         raise ValueError
     return Fraction(repr(value) if isinstance(value, float) else value)
 
 
-def _cliques(value: object) -> tuple[tuple[str, ...], ...]:
+def _read_cliques(value: object) -> tuple[tuple[str, ...], ...]:
     lists = json.loads(value) if isinstance(value, str) else value
     if not isinstance(lists, list | tuple) or not all(isinstance(clique, list | tuple) for clique in lists):
         raise ValueError
@@ -181,12 +181,12 @@ def _cliques(value: object) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(clique) for clique in lists)
 
 
-WORDS = {"true": True, "yes": True, "false": False, "no": False}
-KINDS: dict[object, Kind] = {
-    bool: Kind("true or false", _truth),
-    int: Kind("a whole number", _whole),
-    float: Kind("a number", _number),
-    Fraction: Kind("a part between 0 and 1", _part),
+TRUTH_WORDS = {"true": True, "yes": True, "false": False, "no": False}
+OPTION_KINDS: dict[object, OptionKind] = {
+    bool: OptionKind("true or false", _read_bool),
+    int: OptionKind("a whole number", _read_int),
+    float: OptionKind("a number", _read_float),
+    Fraction: OptionKind("a part between 0 and 1", _read_part),
 }
-LISTS = Kind("lists of columns in JSON", _cliques)
+CLIQUE_LISTS_KIND = OptionKind("lists of columns in JSON", _read_cliques)
 """How types are read; whatever is none of these is a list of cliques."""

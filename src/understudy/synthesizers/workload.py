@@ -26,14 +26,14 @@ from understudy.measurements import AxisMap, Clique, Partition
 from understudy.schema import Categorical, Column, Lattice, Schema
 from understudy.synthesizers.base import Workload
 
-ORDERS = {"columns": 1, "pairs": 2, "triples": 3}
-FORMS = "triples, pairs, columns, label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,… or ranges=COLUMN,…"
-BRANCH = 8
+WORKLOAD_ORDERS = {"columns": 1, "pairs": 2, "triples": 3}
+WORKLOAD_FORMS = "triples, pairs, columns, label=COLUMN, pairs=COLUMN, group=COLUMN,COLUMN,… or ranges=COLUMN,…"
+RANGE_BRANCHING = 8
 """Cells or bins that one coarser bin holds."""
-LIGHT = 1e-9
+MIN_TARGET_WEIGHT = 1e-9
 """The least weight of a wish; its inverse is the largest. Beyond, a part of the budget is next to nothing or all of it."""
 
-_WISH = re.compile(r"\s*(?P<what>\w+)\s*(?:=(?P<columns>.*?))?(?:\*\s*(?P<weight>[0-9.]+)\s*)?", re.DOTALL)
+_TARGET_PATTERN = re.compile(r"\s*(?P<what>\w+)\s*(?:=(?P<columns>.*?))?(?:\*\s*(?P<weight>[0-9.]+)\s*)?", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,52 +50,54 @@ class Wish:
 
     def cliques(self, names: Sequence[str]) -> list[Clique]:
         """The marginals it asks for, columns in the table's order."""
-        if self.what in ORDERS or self.what == "label":
-            order = min(ORDERS.get(self.what, 3), len(names))
+        if self.what in WORKLOAD_ORDERS or self.what == "label":
+            order = min(WORKLOAD_ORDERS.get(self.what, 3), len(names))
             return [clique for clique in combinations(names, order) if set(self.columns) <= set(clique)]
         if self.what == "group":
-            return [_sorted(self.columns, names)]
-        ordered = _sorted(self.columns, names)
+            return [_in_table_order(self.columns, names)]
+        ordered = _in_table_order(self.columns, names)
         return [*((name,) for name in ordered), *combinations(ordered, 2)]
 
 
-def wish(text: str) -> Wish:
+def parse_target(text: str) -> Wish:
     """A wish as it was typed.
 
-    >>> str(wish("group = age, sex * 2"))
+    >>> str(parse_target("group = age, sex * 2"))
     'group=age,sex*2'
     """
-    form = _WISH.fullmatch(text)
+    form = _TARGET_PATTERN.fullmatch(text)
     if form is not None:
         what = form["what"]
         columns = tuple(dict.fromkeys(name.strip() for name in (form["columns"] or "").split(",") if name.strip()))
-        weight = _weight(form["weight"])
+        weight = _parse_weight(form["weight"])
         named = {"label": len(columns) == 1, "group": bool(columns), "ranges": bool(columns)}
         named |= {of: len(columns) == 1 or form["columns"] is None for of in ("pairs", "triples")}
-        if LIGHT <= weight <= 1 / LIGHT and (named.get(what) or (what == "columns" and form["columns"] is None)):
+        if MIN_TARGET_WEIGHT <= weight <= 1 / MIN_TARGET_WEIGHT and (
+            named.get(what) or (what == "columns" and form["columns"] is None)
+        ):
             return Wish(what=what, columns=columns, weight=weight)
     raise Refused(
-        f"A workload is {FORMS}, each with *WEIGHT behind it, from one in a billion to a billion, or not. Nothing was spent"
+        f"A workload is {WORKLOAD_FORMS}, each with *WEIGHT behind it, from one in a billion to a billion, or not. Nothing was spent"
     )
 
 
-def wishes(given: str | Iterable[str]) -> tuple[Wish, ...]:
+def parse_targets(given: str | Iterable[str]) -> tuple[Wish, ...]:
     """One wish or several.
 
-    >>> [w.what for w in wishes(["label=income", "triples"])]
+    >>> [w.what for w in parse_targets(["label=income", "triples"])]
     ['label', 'triples']
     """
     listed = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
-    return tuple(wish(text if isinstance(text, str) else "") for text in listed)
+    return tuple(parse_target(text if isinstance(text, str) else "") for text in listed)
 
 
-def check_wishes(wanted: Sequence[Wish], schema: Schema) -> None:
+def check_targets(wanted: Sequence[Wish], schema: Schema) -> None:
     """Refuse, before anything is spent, wishes about columns that the release will not have or that have no order."""
     for each in wanted:
         for name in each.columns:
             if name not in schema:
                 raise Refused(f'workload {each.what}: column "{name}" takes no part in the release. Nothing was spent')
-            if each.what == "ranges" and schema[name].closed and not _ordered(schema[name]):
+            if each.what == "ranges" and schema[name].is_closed and not _has_order(schema[name]):
                 raise Refused(
                     f'workload ranges: column "{name}" has no order. Add `ordered: true` to the schema, or leave it out. Nothing was spent'
                 )
@@ -106,7 +108,7 @@ def workload_of(schema: Schema, wanted: Sequence[Wish] = ()) -> Workload:
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
-    >>> workload_of(schema, wishes(["label=b", "group=a,c*2"]))
+    >>> workload_of(schema, parse_targets(["label=b", "group=a,c*2"]))
     Workload(cliques=(('a', 'b', 'c'), ('a', 'c')), weights=(1.0, 2.0))
     """
     if not wanted:
@@ -119,43 +121,43 @@ def workload_of(schema: Schema, wanted: Sequence[Wish] = ()) -> Workload:
     return Workload(tuple(found), tuple(found.values()))
 
 
-def coarser(schema: Schema, wanted: Sequence[Wish]) -> list[tuple[Clique, tuple[AxisMap, ...]]]:
+def range_partitions(schema: Schema, wanted: Sequence[Wish]) -> list[tuple[Clique, tuple[AxisMap, ...]]]:
     """The coarser bins that ranges are answered from: of each column every level above its cells, of two large columns together the finest.
 
     Two columns of few codes are measured cell by cell, if they are worth it; bins of theirs would only take room in the model.
 
     >>> from understudy.schema import Integer
     >>> schema = Schema(columns=(Integer(name="age", min=0, max=99, nullable=False, bins=tuple(range(101))),))
-    >>> [(clique, axes[0].out) for clique, axes in coarser(schema, wishes("ranges=age"))]
+    >>> [(clique, axes[0].out) for clique, axes in range_partitions(schema, parse_targets("ranges=age"))]
     [(('age',), 13), (('age',), 2)]
     """
-    names = _sorted([name for each in wanted if each.what == "ranges" for name in each.columns], list(schema))
-    levels: Mapping[str, list[Partition]] = {name: _levels(schema.sizes((name,))[0]) for name in names}
+    names = _in_table_order([name for each in wanted if each.what == "ranges" for name in each.columns], list(schema))
+    levels: Mapping[str, list[Partition]] = {name: _coarser_levels(schema.sizes((name,))[0]) for name in names}
     found: list[tuple[Clique, tuple[AxisMap, ...]]] = [((name,), (level,)) for name in names for level in levels[name]]
     large = [name for name in names if len(levels[name]) > 1]
     return [*found, *((pair, (levels[pair[0]][0], levels[pair[1]][0])) for pair in combinations(large, 2))]
 
 
-def _levels(size: int) -> list[Partition]:
+def _coarser_levels(size: int) -> list[Partition]:
     """Ever coarser bins of neighbouring codes, as long as there are more than a few."""
-    found, width = [], BRANCH
+    found, width = [], RANGE_BRANCHING
     while ceil(size / width) > 1:
         found.append(Partition(tuple(code // width for code in range(size))))
-        width *= BRANCH
+        width *= RANGE_BRANCHING
     return found
 
 
-def _weight(text: str | None) -> float:
+def _parse_weight(text: str | None) -> float:
     try:
         return 1.0 if text is None else float(text)
     except ValueError:
         return 0.0
 
 
-def _ordered(column: Column) -> bool:
+def _has_order(column: Column) -> bool:
     return isinstance(column, Lattice) or (isinstance(column, Categorical) and column.ordered)
 
 
-def _sorted(columns: Iterable[str], names: Sequence[str]) -> Clique:
+def _in_table_order(columns: Iterable[str], names: Sequence[str]) -> Clique:
     wanted = set(columns)
     return tuple(name for name in names if name in wanted)

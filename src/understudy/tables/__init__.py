@@ -1,8 +1,18 @@
 """Where rows are. PRIVATE: only the curator may ask this room anything, but for the public header of a source."""
 
-from understudy.tables.reading.type_votes import CANDIDATES, EMPTY, TEXT, supports
-from understudy.tables.records import ABSENT, Records
-from understudy.tables.sources.source import Source, open_table
+from understudy.tables.reading.type_votes import EMPTY_CANDIDATE, TEXT_CANDIDATE, TYPE_CANDIDATES, is_readable_as
+from understudy.tables.records import ABSENT_PLACE, Records
+from understudy.tables.sources.source import TableSource, open_table
 from understudy.tables.table import Table
 
-__all__ = ["ABSENT", "CANDIDATES", "EMPTY", "TEXT", "Records", "Source", "Table", "open_table", "supports"]
+__all__ = [
+    "ABSENT_PLACE",
+    "EMPTY_CANDIDATE",
+    "TEXT_CANDIDATE",
+    "TYPE_CANDIDATES",
+    "Records",
+    "Table",
+    "TableSource",
+    "is_readable_as",
+    "open_table",
+]

@@ -12,36 +12,36 @@ import os
 from collections.abc import Sequence
 
 from understudy.schema import Column, Unit
-from understudy.tables.reading.encode import empty
+from understudy.tables.reading.encode import is_empty_sql
 from understudy.tables.sql import quoting
 from understudy.tables.sql.engine import Engine
-from understudy.tables.sql.stored import Stored
+from understudy.tables.sql.stored import StoredColumn
 
 SALT_BYTES = 16
-NESTED = ("LIST", "STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "INTERVAL")
+NESTED_TYPES = ("LIST", "STRUCT", "MAP", "UNION", "VARIANT", "GEOMETRY", "INTERVAL")
 
 
-def salt() -> str:
+def draw_salt() -> str:
     """A fresh secret for one opening of a table, so that nobody can know beforehand which rows are kept."""
     return os.urandom(SALT_BYTES).hex()
 
 
-def bound(
+def bound_units(
     engine: Engine,
     relation: str,
     *,
-    id: Stored,
+    id: StoredColumn,
     column: Column,
     unit: Unit,
     salt: str,
-    cells: Sequence[Stored],
+    cells: Sequence[StoredColumn],
     keep: Sequence[int],
 ) -> str:
     """A relation with the kept rows and the columns to keep, and each row's id as `unit`; its name."""
     # One cryptographic hash over the salt and the whole row, each cell with its length so that no two rows are spelled alike.
-    row = f"concat({', '.join([quoting.text(salt), *(_spelled(cell, salt) for cell in cells)])})"
-    spelled = f" OR CAST({id.cell} AS VARCHAR) IN ({quoting.texts(column.missing)})" if column.missing else ""
-    named = f"CASE WHEN {empty(id)}{spelled} THEN NULL ELSE CAST({id.cell} AS VARCHAR) END"
+    row = f"concat({', '.join([quoting.text_literal(salt), *(_spell_cell_sql(cell, salt) for cell in cells)])})"
+    spelled = f" OR CAST({id.cell} AS VARCHAR) IN ({quoting.text_literals(column.missing)})" if column.missing else ""
+    named = f"CASE WHEN {is_empty_sql(id)}{spelled} THEN NULL ELSE CAST({id.cell} AS VARCHAR) END"
     kept = ", ".join(f"x{i}" for i in keep)
     hashed = f"SELECT {kept}, {named} AS unit, md5_number({row}) AS draw FROM {relation}"
     ranked = f"row_number() OVER (PARTITION BY unit ORDER BY draw) <= {unit.max_rows}"
@@ -50,12 +50,10 @@ def bound(
     return "bounded"
 
 
-def _spelled(stored: Stored, salt: str) -> str:
+def _spell_cell_sql(stored: StoredColumn, salt: str) -> str:
     """The length and the text of a cell, as parts to join; for what is nested, which has no reliable text, a salted fingerprint."""
     # What reads alike is spelled alike: an empty text is an empty cell, however a frame keeps it.
     text = f"NULLIF(CAST({stored.cell} AS VARCHAR), '')"
-    if stored.type in NESTED:
-        text = (
-            f"CASE WHEN {stored.cell} IS NOT NULL THEN CAST(hash({quoting.text(salt)}, {stored.cell}) AS VARCHAR) END"
-        )
+    if stored.type in NESTED_TYPES:
+        text = f"CASE WHEN {stored.cell} IS NOT NULL THEN CAST(hash({quoting.text_literal(salt)}, {stored.cell}) AS VARCHAR) END"
     return f"COALESCE(strlen({text}), -1), ':', {text}"

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.schema import Codec, Lattice, Schema
-from understudy.schema.predicates.comparable import unit_of
+from understudy.schema.predicates.comparable import scale_step_of
 
-ABSENT = np.iinfo(np.int64).min
+ABSENT_PLACE = np.iinfo(np.int64).min
 """Stands for no value at all among places on a lattice."""
 
-MANY_ROWS = 200_000
+MAX_UNTHINNED_ROWS = 200_000
 """A larger table is thinned out by the database before any row is encoded."""
 
 
@@ -58,11 +58,11 @@ class Records:
         described = self.schema[column]
         if isinstance(described, Lattice):
             places = self.places[column]
-            scale = float(unit_of(described))
+            scale = float(scale_step_of(described))
             # Clocks count microseconds; people think in days and seconds.
             per = {"date": 86_400e6, "datetime": 1e6, "time": 1e6}.get(described.type, 1.0)
             found = places.astype(np.float64) * (scale / per)
-            found[places == ABSENT] = np.nan
+            found[places == ABSENT_PLACE] = np.nan
             return found
         found = self.codes[column].astype(np.float64)
         found[self.absent(column)] = np.nan
@@ -90,15 +90,15 @@ class Records:
         return self if self.rows <= most else self.take(np.sort(rng.choice(self.rows, most, replace=False)))
 
 
-def thinned(relation: str, rows: int, most: int | None) -> str:
+def thin_relation(relation: str, rows: int, most: int | None) -> str:
     """The relation, or for many rows an even sample of it that has at least `most` rows but for one time in a million."""
-    if most is None or rows <= max(most, MANY_ROWS):
+    if most is None or rows <= max(most, MAX_UNTHINNED_ROWS):
         return relation
     share = (most + 5 * math.sqrt(most) + 25) / rows
     return relation if share >= 1 else f"(SELECT * FROM {relation} WHERE random() < {share!r})"
 
 
-def joined(
+def join_batches(
     schema: Schema,
     names: Sequence[str],
     lattice: Sequence[str],
@@ -120,5 +120,5 @@ def joined(
         codec = schema.codecs[name]
         # A cell that is no value stands, where nothing may be missing, for the lower bound: as its code does.
         valued = codes[name] < len(codec.bins)
-        places[name] = np.where(valued, np.maximum(shifted, 1) + (described.low - 1), ABSENT)
+        places[name] = np.where(valued, np.maximum(shifted, 1) + (described.low - 1), ABSENT_PLACE)
     return Records(schema, codes, places, columns[-1] if keyed else None)

@@ -15,56 +15,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import TableError
-from understudy.schema import Broken, Categorical, Codec, Column, Lattice, Schema, codec_of
-from understudy.tables.counting import Clique, Tally, sparse
-from understudy.tables.privacy_unit import bound, salt
-from understudy.tables.reading.broken_rules import broken_count, held
-from understudy.tables.reading.encode import code, index, is_listable, label
+from understudy.schema import BrokenRowPolicy, Categorical, Codec, Column, Lattice, Schema, codec_of
+from understudy.tables.counting import Clique, Tally, count_sparse
+from understudy.tables.privacy_unit import bound_units, draw_salt
+from understudy.tables.reading.broken_rules import query_broken_count, query_kept_rows
+from understudy.tables.reading.encode import code_sql, index_sql, is_listable_sql, label_sql
 from understudy.tables.reading.grid import WholeGrid
-from understudy.tables.reading.type_votes import CANDIDATES, vote
-from understudy.tables.records import Records, joined, thinned
-from understudy.tables.sources.source import Source
-from understudy.tables.sql.let_columns import Layers
-from understudy.tables.sql.stored import Stored
+from understudy.tables.reading.type_votes import TYPE_CANDIDATES, vote_sql
+from understudy.tables.records import Records, join_batches, thin_relation
+from understudy.tables.sources.source import TableSource
+from understudy.tables.sql.let_columns import QueryLayers
+from understudy.tables.sql.stored import StoredColumn
 
-CODES_BYTES = 10**9
+MAX_CODES_BYTES = 10**9
 """Codes beyond this many bytes are not kept in memory but read anew for each count."""
 
-KEPT_CELLS = 1 << 22
+MAX_CACHED_CELLS = 1 << 22
 """Cells of marginals that are kept once counted: what chooses among the same cliques round after round counts them once."""
 
-MANY_EDGES = 257
+MAX_QUERY_EDGES = 257
 """Bins of a lattice beyond which values are counted one by one and then put into bins: each edge is a comparison in a query."""
 
-VOTED_TOGETHER = 8
+VOTE_BATCH_COLUMNS = 8
 """Columns whose votes are counted in one query."""
 
-Codes = dict[str, NDArray[np.unsignedinteger]]
+CodesByColumn = dict[str, NDArray[np.unsignedinteger]]
 Progress = Callable[[str, float], None]
 
 
-class Rows:
+class BoundedRows:
     """The rows of a source, bounded per unit; shared by tables that describe them differently."""
 
-    def __init__(self, source: Source, schema: Schema) -> None:
+    def __init__(self, source: TableSource, schema: Schema) -> None:
         self.source = source
         self.unit = schema.unit
         self._schema = schema
-        self._salt = salt()
+        self._salt = draw_salt()
 
     @cached_property
     def relation(self) -> str:
         """The relation that holds them; rows that break a rule are in it as the schema says."""
         schema, engine = self._schema, self.source.engine
-        if schema.broken is Broken.KEEP or not schema.breaches:
+        if schema.broken is BrokenRowPolicy.KEEP or not schema.named_breaches:
             return self.bounded
-        columns, unit = self._width, "unit" if self.unit.id is not None else None
+        columns, unit = self._cell_names, "unit" if self.unit.id is not None else None
         renamed = f"x{len(self.source.names)}"  # so that the id travels with the cells
         base = (
             self.bounded if unit is None else f"(SELECT {', '.join(columns)}, {unit} AS {renamed} FROM {self.bounded})"
         )
         width = columns if unit is None else [*columns, renamed]
-        query = held(Layers(), schema, self._described, engine.listing, width=width, relation=base)
+        query = query_kept_rows(
+            QueryLayers(), schema, self._stored_columns, engine.create_enum, width=width, relation=base
+        )
         back = "" if unit is None else f", {renamed} AS {unit}"
         query = f"SELECT {', '.join(columns)}{back} FROM ({query})"
         engine.run(f"CREATE TEMP VIEW held AS {query}", doing="reading rows by the rules")
@@ -73,20 +75,22 @@ class Rows:
     @cached_property
     def broken(self) -> int:
         """How many of the bounded rows break a rule."""
-        if not self._schema.breaches:
+        if not self._schema.named_breaches:
             return 0
-        query = broken_count(Layers(), self._schema, self._described, self.source.engine.listing, relation=self.bounded)
+        query = query_broken_count(
+            QueryLayers(), self._schema, self._stored_columns, self.source.engine.create_enum, relation=self.bounded
+        )
         return int(self.source.engine.run(query, doing="counting rows by the rules")[0][0])
 
     @property
-    def _width(self) -> list[str]:
+    def _cell_names(self) -> list[str]:
         """The cells that rows have, by name."""
         kept = {column.name for column in self._schema.columns}
         names = self.source.names
         return [f"x{i}" for i, name in enumerate(names) if self.unit.id is None or name in kept]
 
     @property
-    def _described(self) -> dict[str, Stored]:
+    def _stored_columns(self) -> dict[str, StoredColumn]:
         """Where the columns that take part in a release are."""
         return {name: self.source.stored(name) for name in self._schema}
 
@@ -97,7 +101,7 @@ class Rows:
         if unit.id is None:
             return source.relation
         names = [column.name for column in self._schema.columns]
-        return bound(
+        return bound_units(
             source.engine,
             source.relation,
             id=source.stored(unit.id),
@@ -125,15 +129,15 @@ class Table:
     (3, [1, 2, 0])
     """
 
-    def __init__(self, source: Source, schema: Schema, *, rows: Rows | None = None) -> None:
+    def __init__(self, source: TableSource, schema: Schema, *, rows: BoundedRows | None = None) -> None:
         for column in schema.columns:
-            if (column.modelled or column.name == schema.unit.id) and column.name not in source.names:
+            if (column.is_modelled or column.name == schema.unit.id) and column.name not in source.names:
                 raise TableError(f'column "{column.name}" is in the schema and not in the table. Nothing was read')
         self.schema = schema
-        self._rows = rows or Rows(source, schema)
-        self._codes: Codes | None = None
+        self._rows = rows or BoundedRows(source, schema)
+        self._codes: CodesByColumn | None = None
         self._kept: dict[Clique, NDArray[np.int64]] = {}
-        self._space = KEPT_CELLS
+        self._space = MAX_CACHED_CELLS
 
     def described(self, schema: Schema) -> Table:
         """The same rows under another schema."""
@@ -163,7 +167,7 @@ class Table:
         """Number of rows that break a rule of the schema, after every unit is bounded."""
         return self._rows.broken
 
-    def units(self) -> int:
+    def count_units(self) -> int:
         """Number of units that have a row."""
         if self.schema.unit.id is None:
             return self.rows()
@@ -175,10 +179,10 @@ class Table:
         if self._codes is not None:
             return True
         names = list(self.schema)
-        codecs = self._codecs(names)
-        if self.rows() * sum(codec.dtype.itemsize for codec in codecs.values()) > CODES_BYTES:
+        codecs = self._codecs_of(names)
+        if self.rows() * sum(codec.dtype.itemsize for codec in codecs.values()) > MAX_CODES_BYTES:
             return False
-        codes: Codes = {name: np.empty(self.rows(), codec.dtype) for name, codec in codecs.items()}
+        codes: CodesByColumn = {name: np.empty(self.rows(), codec.dtype) for name, codec in codecs.items()}
         done = 0
         for batch in self._batches(names):
             length = len(next(iter(batch.values()))) if batch else 0
@@ -198,7 +202,7 @@ class Table:
         """
         wanted = list(dict.fromkeys(map(tuple, cliques)))
         missing = [clique for clique in wanted if clique not in self._kept]
-        fresh = dict(zip(missing, self._counted(missing), strict=True)) if missing else {}
+        fresh = dict(zip(missing, self._count_marginals(missing), strict=True)) if missing else {}
         found = {clique: fresh[clique] if clique in fresh else self._kept[clique] for clique in wanted}
         for clique, table in fresh.items():
             table.flags.writeable = False
@@ -207,12 +211,12 @@ class Table:
                 self._kept[clique] = table
         return [found[tuple(clique)] for clique in cliques]
 
-    def _counted(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
+    def _count_marginals(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         names = list(dict.fromkeys(name for clique in cliques for name in clique))
-        sizes = {name: codec.size for name, codec in self._codecs(names).items()}
+        sizes = {name: codec.size for name, codec in self._codecs_of(names).items()}
         tally = Tally(cliques, sizes)
         if names:
-            for batch in self._coded(names):
+            for batch in self._iter_codes(names):
                 tally.add(batch)
         else:
             tally.add({}, rows=self.rows())
@@ -222,19 +226,19 @@ class Table:
         """Codes of the cells that occur, one row each in rising order, and their counts; the domain may be of any size."""
         if not clique:
             return np.zeros((1, 0), np.int64)[: self.rows()], np.array([self.rows()], np.int64)[: self.rows()]
-        sizes = {name: codec.size for name, codec in self._codecs(clique).items()}
-        return sparse(clique, sizes, self._coded(list(clique)))
+        sizes = {name: codec.size for name, codec in self._codecs_of(clique).items()}
+        return count_sparse(clique, sizes, self._iter_codes(list(clique)))
 
     def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
         """Labels that occur in a categorical column, in the order of their bytes, and how often; missing cells are left out, and so are
         texts that are no label: those no schema could list, and very long ones."""
-        described = self._column(column)
+        described = self._schema_column(column)
         if not isinstance(described, Categorical):
             raise TableError(f'column "{column}" is {described.type}, so it has no labels. Nothing was counted')
-        layers = Layers()
-        found = layers.read(label(layers, described, self._stored(column)))
+        layers = QueryLayers()
+        found = layers.read(label_sql(layers, described, self._stored(column)))
         query = layers.query(self._rows.relation, [f"{found} AS label", "count(*) AS times"])
-        query += f" WHERE {found} IS NOT NULL AND {is_listable(found)} GROUP BY ALL ORDER BY label"
+        query += f" WHERE {found} IS NOT NULL AND {is_listable_sql(found)} GROUP BY ALL ORDER BY label"
         answer = self._run(query, "counting labels")
         return [row[0] for row in answer], np.array([row[1] for row in answer], np.int64)
 
@@ -248,7 +252,7 @@ class Table:
 
     def lattice_counts(self, column: str, edges: Sequence[int]) -> NDArray[np.int64]:
         """How many lattice indices lie in each bin edges[i] ≤ x < edges[i + 1]; those outside are not counted."""
-        if len(edges) > MANY_EDGES:
+        if len(edges) > MAX_QUERY_EDGES:
             positions, times = self.lattice(column)
             bins = np.searchsorted(np.array(edges, np.int64), positions, side="right") - 1
             held = (bins >= 0) & (bins < len(edges) - 1)
@@ -257,7 +261,7 @@ class Table:
             return found_in
         layers, found = self._index(column)
         # A bin per whole number needs no comparisons; others go through a tree of them.
-        bin = WholeGrid(unit=Fraction(1), nearest=False).cuts(found, tuple(edges))
+        bin = WholeGrid(unit=Fraction(1), nearest=False).bin_sql(found, tuple(edges))
         # Counted by the index: a single bin is a constant, and a query that selects no cell carries none to its condition.
         query = layers.query(self._rows.relation, [f"{bin} AS bin", f"count({found}) AS times"])
         query += f" WHERE {found} >= {edges[0]} AND {found} < {edges[-1]} GROUP BY ALL"
@@ -282,15 +286,15 @@ class Table:
         """For each column, how many cells vote for each candidate type; every cell votes once."""
         engine, counted = self._rows.source.engine, []
         # A few columns at a time: many patterns in one query take long to plan.
-        for start in range(0, len(columns), VOTED_TOGETHER):
-            some = columns[start : start + VOTED_TOGETHER]
-            layers = Layers()
-            ballots = [vote(layers, self._stored(name), self._column(name).missing) for name in some]
-            tally = Tally([(name,) for name in some], dict.fromkeys(some, len(CANDIDATES)))
+        for start in range(0, len(columns), VOTE_BATCH_COLUMNS):
+            some = columns[start : start + VOTE_BATCH_COLUMNS]
+            layers = QueryLayers()
+            ballots = [vote_sql(layers, self._stored(name), self._schema_column(name).missing) for name in some]
+            tally = Tally([(name,) for name in some], dict.fromkeys(some, len(TYPE_CANDIDATES)))
             for batch in engine.stream(layers.query(self._rows.relation, ballots), doing="reading types"):
                 tally.add(dict(zip(some, batch, strict=True)))
             counted += tally.counts()
-        return np.array(counted, np.int64).reshape(len(columns), len(CANDIDATES))
+        return np.array(counted, np.int64).reshape(len(columns), len(TYPE_CANDIDATES))
 
     def records(
         self,
@@ -306,60 +310,61 @@ class Table:
         before it is encoded, anew each time.
         """
         names = list(self.schema) if columns is None else list(columns)
-        lattice = [name for name in names if isinstance(self._column(name), Lattice)]
-        layers, engine = Layers(), self._rows.source.engine
+        lattice = [name for name in names if isinstance(self._schema_column(name), Lattice)]
+        layers, engine = QueryLayers(), self._rows.source.engine
         select = [
-            code(layers, codec, self._stored(name), engine.listing) for name, codec in self._codecs(names).items()
+            code_sql(layers, codec, self._stored(name), engine.create_enum)
+            for name, codec in self._codecs_of(names).items()
         ]
         for name in lattice:
-            described = self._column(name)
+            described = self._schema_column(name)
             assert isinstance(described, Lattice)
             assert described.low is not None
-            found = layers.read(index(layers, described, self._stored(name)))
+            found = layers.read(index_sql(layers, described, self._stored(name)))
             clipped = f"LEAST(GREATEST({found}, {described.low}), {described.high})"
             select.append(
                 f"CAST(CASE WHEN {found} IS NULL THEN 0 ELSE {clipped} - ({described.low - 1}) END AS UBIGINT)"
             )
         if key is not None:
             select.append(f"hash(CAST({self._stored(key).cell} AS VARCHAR))")
-        relation = thinned(self._rows.relation, self.rows(), most)
+        relation = thin_relation(self._rows.relation, self.rows(), most)
         batches = list(engine.stream(layers.query(relation, select), doing="reading rows"))
-        rows = joined(self.schema, names, lattice, batches, keyed=key is not None)
+        rows = join_batches(self.schema, names, lattice, batches, keyed=key is not None)
         if most is None or rows.rows <= most:
             return rows
         assert rng is not None, "a sample needs a generator"
         return rows.sample(most, rng)
 
-    def _column(self, name: str) -> Column:
+    def _schema_column(self, name: str) -> Column:
         return self.schema[name]
 
-    def _stored(self, name: str) -> Stored:
+    def _stored(self, name: str) -> StoredColumn:
         return self._rows.source.stored(name)
 
-    def _codecs(self, names: Sequence[str]) -> dict[str, Codec]:
-        return {name: codec_of(self._column(name)) for name in names}
+    def _codecs_of(self, names: Sequence[str]) -> dict[str, Codec]:
+        return {name: codec_of(self._schema_column(name)) for name in names}
 
-    def _index(self, name: str) -> tuple[Layers, str]:
-        described = self._column(name)
+    def _index(self, name: str) -> tuple[QueryLayers, str]:
+        described = self._schema_column(name)
         if not isinstance(described, Lattice):
             raise TableError(f'column "{name}" is {described.type}, so it has no numbers. Nothing was counted')
-        layers = Layers()
-        return layers, layers.read(index(layers, described, self._stored(name)))
+        layers = QueryLayers()
+        return layers, layers.read(index_sql(layers, described, self._stored(name)))
 
-    def _coded(self, names: list[str]) -> Iterator[Codes]:
+    def _iter_codes(self, names: list[str]) -> Iterator[CodesByColumn]:
         """Codes of some columns: from memory where they are kept, else from the source."""
-        if self.schema.closed and self.encode():
+        if self.schema.is_closed and self.encode():
             assert self._codes is not None
             yield {name: self._codes[name] for name in names}
         else:
             yield from self._batches(names)
 
-    def _batches(self, names: list[str]) -> Iterator[Codes]:
+    def _batches(self, names: list[str]) -> Iterator[CodesByColumn]:
         """Codes of some columns, batch by batch, from the source."""
         engine = self._rows.source.engine
-        layers = Layers()
-        codecs = self._codecs(names)
-        select = [code(layers, codec, self._stored(name), engine.listing) for name, codec in codecs.items()]
+        layers = QueryLayers()
+        codecs = self._codecs_of(names)
+        select = [code_sql(layers, codec, self._stored(name), engine.create_enum) for name, codec in codecs.items()]
         for batch in engine.stream(layers.query(self._rows.relation, select), doing="encoding rows"):
             yield dict(zip(names, batch, strict=True))
 

@@ -17,27 +17,27 @@ import numpy as np
 
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.models import Conditional, Portable, from_parts
+from understudy.models import ConditionalModel, PortableModel, from_parts
 from understudy.schema import Boolean, Categorical, Integer, Schema, parse_predicate
 from understudy.synthesizers.base import Synthesizer
 from understudy.testing.trial import (
-    DELTA,
+    TRIAL_DELTA,
     OpenCurator,
-    Rows,
-    clear,
-    fits,
+    TrialRows,
+    assert_clear_refusal,
+    assert_sample_fits,
+    assert_sound_model,
+    is_same_sample,
     mixed_table,
     people_table,
-    run,
-    same,
-    sound,
-    unused,
+    run_trial,
+    unused_cost_part,
 )
 
 
 def check_synthesizer(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """Run every check; the first that fails raises AssertionError."""
-    for check in CHECKS:
+    for check in CONFORMANCE_CHECKS:
         check(synthesizer, open_curator)
 
 
@@ -45,21 +45,23 @@ def check_mixed_table(synthesizer: Synthesizer, open_curator: OpenCurator) -> No
     """Columns of several types, with missing values and under both relations: the model and its rows fit the schema."""
     schema, rows = mixed_table(400)
     for neighbours in Neighbours:
-        sound(synthesizer, run(synthesizer, open_curator, schema, rows, neighbours=neighbours))
+        assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours))
 
 
 def check_pure(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """δ = 0: a sound model or a refusal."""
     schema, rows = mixed_table(400)
     for neighbours in Neighbours:
-        sound(synthesizer, run(synthesizer, open_curator, schema, rows, delta=Fraction(0), neighbours=neighbours))
+        assert_sound_model(
+            synthesizer, run_trial(synthesizer, open_curator, schema, rows, delta=Fraction(0), neighbours=neighbours)
+        )
 
 
 def check_nulls(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """A column of which nothing is known but that it is missing."""
     schema = Schema(columns=(Boolean(name="smoker"), Integer(name="age", min=0, max=3, missing=("-9",))))
-    rows: Rows = {"smoker": [None] * 60, "age": [None, "-9", 2] * 20}
-    sound(synthesizer, run(synthesizer, open_curator, schema, rows))
+    rows: TrialRows = {"smoker": [None] * 60, "age": [None, "-9", 2] * 20}
+    assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows))
 
 
 def check_constant_column(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
@@ -72,42 +74,42 @@ def check_constant_column(synthesizer: Synthesizer, open_curator: OpenCurator) -
     )
     rows = {"country": ["NL"] * 50, "city": ["Delft"] * 50}
     for neighbours in Neighbours:
-        sound(synthesizer, run(synthesizer, open_curator, schema, rows, neighbours=neighbours))
+        assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours))
 
 
 def check_one_row(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """A table of one row."""
     schema, rows = mixed_table(1)
-    sound(synthesizer, run(synthesizer, open_curator, schema, rows))
+    assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows))
 
 
 def check_no_rows(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """A table nobody is in."""
     schema, rows = mixed_table(0)
     for neighbours in Neighbours:
-        sound(synthesizer, run(synthesizer, open_curator, schema, rows, neighbours=neighbours))
+        assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours))
 
 
 def check_empty_category(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """Values that are declared and never occur, `other` among them."""
     column = Categorical(name="religion", values=("a", "b", "c", "d"), other="else", nullable=False)
     rows = {"religion": ["a"] * 40}
-    sound(synthesizer, run(synthesizer, open_curator, Schema(columns=(column,)), rows))
+    assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, Schema(columns=(column,)), rows))
 
 
 def check_two_columns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """The smallest table that can have a correlation."""
     schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
     rows = {"smoker": [True, True, False, False] * 25, "cough": [True, True, False, True] * 25}
-    sound(synthesizer, run(synthesizer, open_curator, schema, rows))
+    assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows))
 
 
 def check_people(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """Where the guarantee protects people with several rows each, under both relations. How many rows there are is private then."""
     schema, rows = people_table(300)
     for neighbours in Neighbours:
-        trial = run(synthesizer, open_curator, schema, rows, neighbours=neighbours)
-        sound(synthesizer, trial)
+        trial = run_trial(synthesizer, open_curator, schema, rows, neighbours=neighbours)
+        assert_sound_model(synthesizer, trial)
         assert trial is None or list(trial.schema) == ["smoker", "sex", "age"], f"{synthesizer.name}: it models the id"
 
 
@@ -115,23 +117,25 @@ def check_one_candidate(synthesizer: Synthesizer, open_curator: OpenCurator) -> 
     """Where there is one pair to choose, and where there is nothing to choose at all."""
     city = Categorical(name="city", values=("Delft",), nullable=False)
     smoker, cough = (Boolean(name=name, nullable=False) for name in ("smoker", "cough"))
-    rows: Rows = {"city": ["Delft"] * 60, "smoker": [True, False, False] * 20, "cough": [True, False, True] * 20}
+    rows: TrialRows = {"city": ["Delft"] * 60, "smoker": [True, False, False] * 20, "cough": [True, False, True] * 20}
     for columns in ((city, smoker, cough), (city, smoker), (city,), (smoker,)):
         few = {column.name: rows[column.name] for column in columns}
         for neighbours in Neighbours:
-            sound(synthesizer, run(synthesizer, open_curator, Schema(columns=columns), few, neighbours=neighbours))
+            assert_sound_model(
+                synthesizer, run_trial(synthesizer, open_curator, Schema(columns=columns), few, neighbours=neighbours)
+            )
 
 
 def check_impossible(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """What the schema declares impossible is in no sampled and no completed row, also where it is in the table."""
     plain, rows = mixed_table(400)
     schema = replace(plain, impossible=(parse_predicate("smoker = true and age > 1"),))
-    trial = run(synthesizer, open_curator, schema, rows)
-    sound(synthesizer, trial)
-    if trial is not None and isinstance(trial.model, Conditional):
+    trial = run_trial(synthesizer, open_curator, schema, rows)
+    assert_sound_model(synthesizer, trial)
+    if trial is not None and isinstance(trial.model, ConditionalModel):
         given = np.repeat(np.arange(schema.codecs["smoker"].size), 30)
         whole = trial.model.complete({"smoker": given}, np.random.default_rng(2))
-        fits(synthesizer, schema, whole, given.size)
+        assert_sample_fits(synthesizer, schema, whole, given.size)
 
 
 def check_many_columns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
@@ -139,16 +143,16 @@ def check_many_columns(synthesizer: Synthesizer, open_curator: OpenCurator) -> N
     names = [f"q{i}" for i in range(40)]
     schema = Schema(columns=tuple(Integer(name=name, min=0, max=i % 7 + 1) for i, name in enumerate(names)))
     draw = np.random.default_rng(5)
-    rows: Rows = {name: draw.integers(0, i % 7 + 2, 200).tolist() for i, name in enumerate(names)}
-    sound(synthesizer, run(synthesizer, open_curator, schema, rows))
+    rows: TrialRows = {name: draw.integers(0, i % 7 + 2, 200).tolist() for i, name in enumerate(names)}
+    assert_sound_model(synthesizer, run_trial(synthesizer, open_curator, schema, rows))
 
 
 def check_budget(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """At most the budget is spent, and at least 99 % of it, unless the algorithm asks for nothing at all."""
     schema, rows = mixed_table(300)
     for neighbours in Neighbours:
-        for delta in (Fraction(0), DELTA):
-            trial = run(synthesizer, open_curator, schema, rows, delta=delta, neighbours=neighbours)
+        for delta in (Fraction(0), TRIAL_DELTA):
+            trial = run_trial(synthesizer, open_curator, schema, rows, delta=delta, neighbours=neighbours)
             if trial is None:
                 continue
             left = trial.curator.left
@@ -162,17 +166,17 @@ def check_budget(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
 def check_answers_are_used(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """At least 99 % of what marginals cost went into answers that the model depends on."""
     schema, rows = mixed_table(150)
-    trial = run(synthesizer, open_curator, schema, rows)
+    trial = run_trial(synthesizer, open_curator, schema, rows)
     if trial is None:
         return
-    part = unused(synthesizer, trial)
+    part = unused_cost_part(synthesizer, trial)
     assert part <= Fraction(1, 100), f"{synthesizer.name}: {float(part):.1%} was paid for answers that are not used"
 
 
 def check_estimate_is_pure(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """The same measurements and seed give the same model and the same rows."""
     schema, rows = mixed_table(300)
-    trial = run(synthesizer, open_curator, schema, rows)
+    trial = run_trial(synthesizer, open_curator, schema, rows)
     if trial is None:
         return
     again = synthesizer.estimate(trial.schema, trial.measurements, np.random.default_rng(7))
@@ -181,42 +185,42 @@ def check_estimate_is_pure(synthesizer: Synthesizer, open_curator: OpenCurator) 
         stays = np.array_equal(again.marginal((name,)), trial.model.marginal((name,)))
         assert stays, f'{synthesizer.name}: the same measurements gave another marginal of "{name}"'
     first, second = (model.sample(50, np.random.default_rng(8)) for model in (again, trial.model))
-    assert same(first, second), f"{synthesizer.name}: the same seed gave other rows"
+    assert is_same_sample(first, second), f"{synthesizer.name}: the same seed gave other rows"
 
 
 def check_parts(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """A model written as JSON and arrays comes back as it was."""
     schema, rows = mixed_table(300)
-    trial = run(synthesizer, open_curator, schema, rows)
+    trial = run_trial(synthesizer, open_curator, schema, rows)
     if trial is None:
         return
     model = trial.model
     assert hasattr(model, "to_parts"), f"{synthesizer.name}: its model cannot be written to a file"
-    portable: Portable = model  # type: ignore[assignment]
+    portable: PortableModel = model  # type: ignore[assignment]
     facts, arrays = portable.to_parts()
     back = from_parts(
         trial.schema, json.loads(json.dumps(facts)), {name: array.copy() for name, array in arrays.items()}
     )
     first, second = (one.sample(50, np.random.default_rng(8)) for one in (model, back))
     assert back.total == model.total, f"{synthesizer.name}: the total changed on its way through a file"
-    assert same(first, second), f"{synthesizer.name}: rows changed on the model's way through a file"
+    assert is_same_sample(first, second), f"{synthesizer.name}: rows changed on the model's way through a file"
 
 
 def check_conditional(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """Where the model can complete rows, what was given stays, for every code of every column."""
     schema, rows = mixed_table(300)
-    trial = run(synthesizer, open_curator, schema, rows)
-    if trial is None or not isinstance(trial.model, Conditional):
+    trial = run_trial(synthesizer, open_curator, schema, rows)
+    if trial is None or not isinstance(trial.model, ConditionalModel):
         return
     for name in schema:
         codes = np.repeat(np.arange(schema.codecs[name].size), 3)
         whole = trial.model.complete({name: codes}, np.random.default_rng(9))
-        fits(synthesizer, schema, whole, codes.size)
+        assert_sample_fits(synthesizer, schema, whole, codes.size)
         assert np.array_equal(whole[name], codes), f'{synthesizer.name}: given codes of "{name}" were changed'
     for one, other in combinations(schema, 2):
         pair = np.indices(schema.sizes((one, other))).reshape(2, -1)
         whole = trial.model.complete({one: pair[0], other: pair[1]}, np.random.default_rng(9))
-        fits(synthesizer, schema, whole, pair.shape[1])
+        assert_sample_fits(synthesizer, schema, whole, pair.shape[1])
         kept = np.array_equal(whole[one], pair[0]) and np.array_equal(whole[other], pair[1])
         assert kept, f'{synthesizer.name}: given codes of "{one}" and "{other}" were changed'
 
@@ -224,7 +228,7 @@ def check_conditional(synthesizer: Synthesizer, open_curator: OpenCurator) -> No
 def check_learns(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """With next to no noise, one-way marginals are those of the rows: no column or code is taken for another."""
     schema, rows = mixed_table(400)
-    trial = run(synthesizer, open_curator, schema, rows, epsilon=Fraction(100))
+    trial = run_trial(synthesizer, open_curator, schema, rows, epsilon=Fraction(100))
     if trial is None or not synthesizer.reads_rows:
         return
     for name in schema:
@@ -238,9 +242,9 @@ def check_refusals(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
     """What cannot work is refused in one line, before anything is spent."""
     nothing = Schema(columns=(Boolean(name="smoker", use=False),))
     try:
-        synthesizer.check(nothing, delta=DELTA)
+        synthesizer.check(nothing, delta=TRIAL_DELTA)
     except Refused as refusal:
-        clear(synthesizer, refusal)
+        assert_clear_refusal(synthesizer, refusal)
     else:
         raise AssertionError(f"{synthesizer.name}: a schema without any column to release was not refused")
     schema, _ = mixed_table(0)
@@ -248,12 +252,12 @@ def check_refusals(synthesizer: Synthesizer, open_curator: OpenCurator) -> None:
         try:
             synthesizer.check(schema, delta=Fraction(0))
         except Refused as refusal:
-            clear(synthesizer, refusal)
+            assert_clear_refusal(synthesizer, refusal)
         else:
             raise AssertionError(f"{synthesizer.name}: it needs δ, and δ = 0 was not refused")
 
 
-CHECKS: tuple[Callable[[Synthesizer, OpenCurator], None], ...] = (
+CONFORMANCE_CHECKS: tuple[Callable[[Synthesizer, OpenCurator], None], ...] = (
     check_refusals,
     check_two_columns,
     check_one_candidate,

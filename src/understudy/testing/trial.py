@@ -17,23 +17,23 @@ from understudy.measurements import Measurements
 from understudy.models import Codes, Model, default_rows
 from understudy.models.rules.structural_zeros import impossible_masks, impossible_rows
 from understudy.schema import Boolean, Categorical, Column, Identifier, Integer, Schema, Unit
-from understudy.synthesizers.base import Curator, Synthesizer, Workload, silent
+from understudy.synthesizers.base import Curator, Synthesizer, Workload, ignore_progress
 
-Rows = Mapping[str, Sequence[object]]
+TrialRows = Mapping[str, Sequence[object]]
 """Values by column, None where missing."""
 
-EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
+TRIAL_EPSILON, TRIAL_DELTA = Fraction(1), Fraction(1, 10**6)
 
 
 class OpenCurator(Protocol):
     """Opens a real curator on rows: encodes them by the schema and hands over the whole budget."""
 
     def __call__(
-        self, schema: Schema, rows: Rows, *, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
+        self, schema: Schema, rows: TrialRows, *, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
     ) -> Curator: ...
 
 
-class Receipts:
+class RecordingCurator:
     """A curator that keeps a copy of every marginal it sold."""
 
     def __init__(self, curator: Curator) -> None:
@@ -98,14 +98,14 @@ def people_table(count: int) -> tuple[Schema, dict[str, list[object]]]:
     }
 
 
-def run(
+def run_trial(
     synthesizer: Synthesizer,
     open_curator: OpenCurator,
     schema: Schema,
-    rows: Rows,
+    rows: TrialRows,
     *,
-    epsilon: Fraction = EPSILON,
-    delta: Fraction = DELTA,
+    epsilon: Fraction = TRIAL_EPSILON,
+    delta: Fraction = TRIAL_DELTA,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> Trial | None:
     """One run; None where the synthesizer refuses beforehand."""
@@ -113,21 +113,21 @@ def run(
     try:
         synthesizer.check(schema, delta=delta)
     except Refused as refusal:
-        clear(synthesizer, refusal)
+        assert_clear_refusal(synthesizer, refusal)
         assert curator.left == 1, f"{synthesizer.name}: it refused and had spent something"
         return None
-    receipts = Receipts(curator)
-    measurements = synthesizer.measure(cast(Curator, receipts), Workload.of_order(curator.schema), silent)
+    receipts = RecordingCurator(curator)
+    measurements = synthesizer.measure(cast(Curator, receipts), Workload.of_order(curator.schema), ignore_progress)
     model = synthesizer.estimate(curator.schema, measurements, np.random.default_rng(7))
     return Trial(curator.schema, curator, measurements, model, receipts.sold)
 
 
-def unused(synthesizer: Synthesizer, trial: Trial) -> Fraction:
+def unused_cost_part(synthesizer: Synthesizer, trial: Trial) -> Fraction:
     """The part of what was paid for marginals that no model depends on: never handed over, or other values give the same model."""
     paid = sum((m.cost.amount for m in trial.sold), Fraction(0))
     handed = {id(m) for m in trial.measurements}
     wasted = sum((m.cost.amount for m in trial.sold if id(m) not in handed), Fraction(0))
-    before = _seen(trial.schema, trial.model)
+    before = _pair_marginals(trial.schema, trial.model)
     for i, m in enumerate(trial.measurements):
         if m.cost.amount == 0:
             continue
@@ -136,18 +136,18 @@ def unused(synthesizer: Synthesizer, trial: Trial) -> Fraction:
         items = trial.measurements.items
         other = replace(trial.measurements, items=(*items[:i], replace(m, values=values), *items[i + 1 :]))
         model = synthesizer.estimate(trial.schema, other, np.random.default_rng(7))
-        if np.array_equal(before, _seen(trial.schema, model)):
+        if np.array_equal(before, _pair_marginals(trial.schema, model)):
             wasted += m.cost.amount
     return wasted / paid if paid else Fraction(0)
 
 
-def _seen(schema: Schema, model: Model) -> NDArray[np.float64]:
+def _pair_marginals(schema: Schema, model: Model) -> NDArray[np.float64]:
     """The marginals of all pairs, one behind the other."""
     pairs = combinations(schema, min(2, len(schema)))
     return np.concatenate([[model.total], *(model.marginal(pair).ravel() for pair in pairs)])
 
 
-def sound(synthesizer: Synthesizer, trial: Trial | None) -> None:
+def assert_sound_model(synthesizer: Synthesizer, trial: Trial | None) -> None:
     """Marginals are non-negative and sum to the total; samples have the rows asked for and codes inside their domains."""
     if trial is None:
         return
@@ -165,10 +165,10 @@ def sound(synthesizer: Synthesizer, trial: Trial | None) -> None:
         off = abs(float(marginal.sum()) - model.total)
         assert off <= 1e-6 * max(model.total, 1), f"{name}: the marginal of {clique} does not sum to the total"
     for rows in {0, 1, 137, default_rows(model)}:
-        fits(synthesizer, schema, model.sample(rows, np.random.default_rng(1)), rows)
+        assert_sample_fits(synthesizer, schema, model.sample(rows, np.random.default_rng(1)), rows)
 
 
-def fits(synthesizer: Synthesizer, schema: Schema, sample: Codes, rows: int) -> None:
+def assert_sample_fits(synthesizer: Synthesizer, schema: Schema, sample: Codes, rows: int) -> None:
     """A sample has the schema's columns, the rows asked for, codes inside their domains, and no row that is declared impossible."""
     assert list(sample) == list(schema), f"{synthesizer.name}: sampled columns are not the schema's, in its order"
     for column, codes in sample.items():
@@ -182,12 +182,12 @@ def fits(synthesizer: Synthesizer, schema: Schema, sample: Codes, rows: int) -> 
     assert not never.any(), f"{synthesizer.name}: sampled a row that the schema declares impossible"
 
 
-def same(first: Codes, second: Codes) -> bool:
+def is_same_sample(first: Codes, second: Codes) -> bool:
     """Whether two samples are the same rows."""
     return list(first) == list(second) and all(np.array_equal(first[name], second[name]) for name in first)
 
 
-def clear(synthesizer: Synthesizer, refusal: Refused) -> None:
+def assert_clear_refusal(synthesizer: Synthesizer, refusal: Refused) -> None:
     """A refusal is one line, says what to do instead and that nothing was spent."""
     text = str(refusal)
     assert text, f"{synthesizer.name}: a refusal without a word"

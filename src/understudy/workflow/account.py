@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.accounting.ledger import Ledger, beside
+from understudy.accounting.ledger import Ledger, find_ledgers_beside
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.schema import Schema
-from understudy.synthesizers.base import NEW_ACCOUNT
-from understudy.tables.sources.source import Source, table_kind
+from understudy.synthesizers.base import NEW_ACCOUNT_NOTE
+from understudy.tables.sources.source import TableSource, table_kind
 
 
 def open_ledger(
-    path: str | Path | None, source: Source, *, dataset: str | None, neighbours: Neighbours, schema: Schema
+    path: str | Path | None, source: TableSource, *, dataset: str | None, neighbours: Neighbours, schema: Schema
 ) -> Ledger:
     """The ledger asked for, or an uncapped one beside the file that records the running total.
 
@@ -45,7 +45,7 @@ def unit_words(schema: Schema) -> str:
     return schema.unit.noun if schema.unit.id is None else f"{schema.unit.id}, at most {schema.unit.max_rows} rows"
 
 
-def announce_account(source: Source) -> str | None:
+def announce_account(source: TableSource) -> str | None:
     """What is said before a new account is made for a table; None where it has one. Refused where another may be its account."""
     refuse_second_account(source)
     book = source.ledger_path
@@ -54,12 +54,12 @@ def announce_account(source: Source) -> str | None:
     names = 1 if source.path is None else source.path.stat().st_nlink
     linked = f" {source.title} has {names} names (hard links), and each has an account of its own." if names > 1 else ""
     return (
-        f"{NEW_ACCOUNT}, without a cap, is made for {source.title}: {book}."
+        f"{NEW_ACCOUNT_NOTE}, without a cap, is made for {source.title}: {book}."
         f"{linked} If these rows have an account already, name it (--ledger)"
     )
 
 
-def refuse_second_account(source: Source) -> None:
+def refuse_second_account(source: TableSource) -> None:
     """Refuse an account by default where another one is, or may well be, that of the same rows."""
     if source.path is None:
         return
@@ -95,7 +95,7 @@ def _refuse_account_of_alias(real: Path) -> None:
 
 def _refuse_account_of_gone(title: str, book: Path) -> None:
     """An account whose file was renamed, for all that can be seen."""
-    for other in beside(book):
+    for other in find_ledgers_beside(book):
         gone = other.with_suffix("")
         if table_kind(gone) is not None:
             raise Refused(

@@ -20,28 +20,34 @@ from understudy.accounting.budget import DEFAULT_DELTA, Budget
 from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Rows, Till, Window
-from understudy.curator.simulation.canaries import Encoded, Joined
+from understudy.curator import Custody, Room, TableProtocol, Till, Window
+from understudy.curator.simulation.canaries import EncodedRows, TableWithCanaries
 from understudy.errors import Refused
-from understudy.evaluation.risk.audit import ALPHA, Verdict, loss_seen, spelled_down, spread_loss
-from understudy.evaluation.risk.audit_canaries import Guesses, guessed, scores
+from understudy.evaluation.risk.audit import (
+    FALSE_ALARM_RATE,
+    AuditVerdict,
+    format_rounded_down,
+    loss_by_spread,
+    loss_lower_bound,
+)
+from understudy.evaluation.risk.audit_canaries import CanaryGuesses, choose_best_guesses, score_canaries
 from understudy.schema import Boolean, Categorical, Schema
-from understudy.synthesizers import Progress, Synthesizer, Workload, make, silent
+from understudy.synthesizers import Progress, Synthesizer, Workload, ignore_progress, make
 from understudy.tables import Table
 from understudy.workflow.account import open_ledger
-from understudy.workflow.audit_harness import Hearing, Practice
+from understudy.workflow.audit_harness import AuditHarness, UnchargedRun
 from understudy.workflow.open import open_source, schema_for, without_notes
 from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER, filter_for, refuse_early
 
-RUNS = 50_000
+DEFAULT_AUDIT_RUNS = 50_000
 """Answers to each question on either table."""
 
-CANARIES = 500
+DEFAULT_CANARIES = 500
 
-CROWD = 500
+CROWDED_CELL_ROWS = 500
 """Rows in each of two opposite cells of the made-up table: enough for a cell to pass any threshold."""
 
-WORLD = Schema(
+AUDIT_SCHEMA = Schema(
     columns=(
         Categorical(name="colour", values=("red", "green", "blue"), nullable=False),
         Boolean(name="smoker", nullable=False),
@@ -49,7 +55,7 @@ WORLD = Schema(
 )
 """The made-up table's columns. On counts, one row moves an answer as far as it can on any table; small ones are heard quickly."""
 
-INTERNAL = (
+INTERNAL_AUDIT_NOTE = (
     "internal, not private: one practice run with canaries in a copy of the real rows; its answers were thrown away"
 )
 
@@ -63,9 +69,9 @@ class Audit:
     neighbours: Neighbours
     runs: int
     questions: int
-    verdict: Verdict
+    verdict: AuditVerdict
     unheard: tuple[str, ...] = ()
-    canaries: Guesses | None = None
+    canaries: CanaryGuesses | None = None
 
     @property
     def violated(self) -> bool:
@@ -78,7 +84,7 @@ class Audit:
         told = [f"white-box: {self.verdict.sentence()}"]
         if self.verdict.epsilon_by_spread is not None:
             told.append(
-                f"spread of the noise, its law taken as stated: at least {spelled_down(self.verdict.epsilon_by_spread)} of"
+                f"spread of the noise, its law taken as stated: at least {format_rounded_down(self.verdict.epsilon_by_spread)} of"
                 f" {self.verdict.claimed_epsilon:.2f}"
             )
         if self.unheard:
@@ -87,7 +93,7 @@ class Audit:
             one = self.canaries
             end = "VIOLATION" if one.epsilon > float(self.budget.epsilon) else "no violation"
             told.append(
-                f"one run: claimed {float(self.budget.epsilon):.2f}, measured at least {spelled_down(one.epsilon)}, {end} at 1e-6"
+                f"one run: claimed {float(self.budget.epsilon):.2f}, measured at least {format_rounded_down(one.epsilon)}, {end} at 1e-6"
                 f" ({one.right} of {one.guesses} guesses right, {one.canaries:,} canaries)"
             )
         return told
@@ -102,12 +108,12 @@ def audit(
     delta: object = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     currency: Currency | str | None = None,
-    runs: int = RUNS,
-    canaries: int = CANARIES,
+    runs: int = DEFAULT_AUDIT_RUNS,
+    canaries: int = DEFAULT_CANARIES,
     ledger: str | Path | None = None,
     seed: int | None = None,
-    alpha: float = ALPHA,
-    progress: Progress = silent,
+    alpha: float = FALSE_ALARM_RATE,
+    progress: Progress = ignore_progress,
 ) -> Audit:
     """Lower bounds on what a synthesizer loses at this budget, beside the claim. Spends nothing.
 
@@ -122,11 +128,11 @@ def audit(
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     if runs < 100:
         raise Refused("An audit needs at least 100 answers to each question: use more runs. Nothing was spent")
-    filter = filter_for(budget, WORLD, method, chosen)
-    refuse_early(WORLD, method, filter, budget.epsilon)
-    once: Callable[[], Guesses] | None = None
+    filter = filter_for(budget, AUDIT_SCHEMA, method, chosen)
+    refuse_early(AUDIT_SCHEMA, method, filter, budget.epsilon)
+    once: Callable[[], CanaryGuesses] | None = None
     if data is not None:
-        once = _prepared(
+        once = _prepare_canary_run(
             data,
             schema,
             method,
@@ -139,7 +145,7 @@ def audit(
             alpha,
             progress,
         )
-    verdict, heard = white_box(method, budget, filter, relation, runs=runs, alpha=alpha, progress=progress)
+    verdict, heard = audit_white_box(method, budget, filter, relation, runs=runs, alpha=alpha, progress=progress)
     return Audit(
         synthesizer=method.name,
         budget=budget,
@@ -152,22 +158,22 @@ def audit(
     )
 
 
-def white_box(
+def audit_white_box(
     method: Synthesizer,
     budget: Budget,
     filter: Filter,
     relation: Neighbours,
     *,
-    runs: int = RUNS,
-    alpha: float = ALPHA,
-    progress: Progress = silent,
-) -> tuple[Verdict, Hearing]:
+    runs: int = DEFAULT_AUDIT_RUNS,
+    alpha: float = FALSE_ALARM_RATE,
+    progress: Progress = ignore_progress,
+) -> tuple[AuditVerdict, AuditHarness]:
     """The verdict on a made-up table and its neighbour, and the hearing it rests on."""
-    hearing = Hearing(schema=WORLD, neighbours=relation, times=runs, progress=progress)
+    hearing = AuditHarness(schema=AUDIT_SCHEMA, neighbours=relation, times=runs, progress=progress)
     if method.reads_rows:
-        here, there = worst_pair(relation)
+        here, there = worst_neighbours(relation)
         room = hearing.room(here, there, filter, epsilon=budget.epsilon)
-        method.measure(Window(Custody(room, WORLD)), Workload.of_order(WORLD), silent)
+        method.measure(Window(Custody(room, AUDIT_SCHEMA)), Workload.of_order(AUDIT_SCHEMA), ignore_progress)
     progress("hearing", 1.0)
     threshold_delta = float(filter.delta)
     total, measure = float(filter.total), filter.currency
@@ -175,10 +181,10 @@ def white_box(
     if not method.reads_rows:
         claimed, measured, spread = 0.0, 0.0, 0.0
     else:
-        measured = loss_seen(hearing.here, hearing.there, measure, delta=threshold_delta, alpha=alpha / 2)
-        spread = spread_loss(hearing.spreads, measure, alpha=alpha / 2)
+        measured = loss_lower_bound(hearing.here, hearing.there, measure, delta=threshold_delta, alpha=alpha / 2)
+        spread = loss_by_spread(hearing.spreads, measure, alpha=alpha / 2)
     return (
-        Verdict(
+        AuditVerdict(
             currency=measure,
             claimed=claimed,
             measured=measured,
@@ -191,19 +197,19 @@ def white_box(
     )
 
 
-def worst_pair(relation: Neighbours) -> tuple[Encoded, Encoded]:
+def worst_neighbours(relation: Neighbours) -> tuple[EncodedRows, EncodedRows]:
     """Two neighbours that differ in one row: one row more in a crowded cell, or one that moved to the opposite cell."""
-    colour = np.repeat(np.array([0, 2]), CROWD)
-    smoker = np.repeat(np.array([0, 1]), CROWD)
+    colour = np.repeat(np.array([0, 2]), CROWDED_CELL_ROWS)
+    smoker = np.repeat(np.array([0, 1]), CROWDED_CELL_ROWS)
     here = {"colour": colour, "smoker": smoker}
     if relation is Neighbours.ADD_REMOVE:
         there = {"colour": np.append(colour, 2), "smoker": np.append(smoker, 1)}
     else:
         there = {"colour": np.append(colour[1:], 2), "smoker": np.append(smoker[1:], 1)}
-    return Encoded(WORLD, here), Encoded(WORLD, there)
+    return EncodedRows(AUDIT_SCHEMA, here), EncodedRows(AUDIT_SCHEMA, there)
 
 
-def _prepared(
+def _prepare_canary_run(
     data: object,
     schema: Schema | str | Path | None,
     method: Synthesizer,
@@ -215,14 +221,14 @@ def _prepared(
     rng: np.random.Generator,
     alpha: float,
     progress: Progress,
-) -> Callable[[], Guesses]:
+) -> Callable[[], CanaryGuesses]:
     """Everything that can be refused is, and the look is noted; then the one run on a copy with canaries."""
     if canaries < 20:
         raise Refused("One run needs at least 20 canaries. Nothing was spent")
     source = open_source(data)
     described = without_notes(schema_for(source, schema))
-    if not described.closed:
-        name = next(n for n in described if not described[n].closed)
+    if not described.is_closed:
+        name = next(n for n in described if not described[n].is_closed)
         raise Refused(
             f"{name}: canaries need to know which values there are. Declare this column's domain in a schema (understudy describe"
             " drafts one). Nothing was spent"
@@ -230,9 +236,9 @@ def _prepared(
     filter = filter_for(budget, described, method, currency)
     refuse_early(described, method, filter, budget.epsilon)
     with open_ledger(ledger, source, dataset=None, neighbours=relation, schema=described) as book:
-        book.note("audit", INTERNAL)
+        book.note("audit", INTERNAL_AUDIT_NOTE)
 
-    def once() -> Guesses:
+    def run_canaries() -> CanaryGuesses:
         progress("canaries", 0.0)
         table = Table(source, described)
         coins = rng.random(canaries) < 0.5
@@ -243,19 +249,19 @@ def _prepared(
             others = {n: rng.integers(0, described.codecs[n].size, canaries) for n in described}
             rows = {name: np.where(coins, planted[name], others[name]) for name in planted}
         room = Room(
-            table=cast(Rows, Joined(table, Encoded(described, rows))),
-            till=Till(Practice(), filter),
+            table=cast(TableProtocol, TableWithCanaries(table, EncodedRows(described, rows))),
+            till=Till(UnchargedRun(), filter),
             neighbours=relation,
             currency=filter.currency,
             epsilon=budget.epsilon,
             max_rows=described.unit.max_rows,
         )
-        measured = method.measure(Window(Custody(room, described)), Workload.of_order(described), silent)
+        measured = method.measure(Window(Custody(room, described)), Workload.of_order(described), ignore_progress)
         progress("canaries", 0.8)
         cliques = list(dict.fromkeys(m.clique for m in measured))
         base = dict(zip(cliques, table.counts(cliques), strict=True))
-        found = scores(measured, base, planted, others)
+        found = score_canaries(measured, base, planted, others)
         progress("canaries", 1.0)
-        return guessed(found, coins, delta=float(budget.delta), alpha=alpha)
+        return choose_best_guesses(found, coins, delta=float(budget.delta), alpha=alpha)
 
-    return once
+    return run_canaries

@@ -18,45 +18,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost
-from understudy.accounting.expected_error import deviation
+from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.context import Room, Rows
-from understudy.curator.mechanisms.scores import GRID, SCORES
-from understudy.curator.payment import Answer, Till
-from understudy.curator.simulation.canaries import Encoded
-from understudy.evaluation.risk.audit import Floats, Spread, likelihood_ratio, log_odds
-from understudy.noise import draw
+from understudy.curator.context import Room, TableProtocol
+from understudy.curator.mechanisms.scores import CHOICE_SCORES, SCORE_GRID
+from understudy.curator.payment import NoisyAnswer, Till
+from understudy.curator.simulation.canaries import EncodedRows
+from understudy.evaluation.risk.audit import Floats, NoiseSpread, likelihood_ratio, log_odds
+from understudy.noise import draw_noise
 from understudy.schema import Schema
-from understudy.synthesizers import Progress, silent
+from understudy.synthesizers import Progress, ignore_progress
 
-AT_ONCE = 4_096
+ANSWERS_PER_BATCH = 4_096
 """Answers scored together."""
 
-POOL = 100_000
+MAX_NOISE_POOL_DRAWS = 100_000
 """Noise drawn at a time, at the most, and handed out in order."""
 
-CERTAIN = 60.0
+CERTAIN_CELL_SCORE = 60.0
 """The score of a cell that shows on one table and cannot on the other."""
 
-SAFELY = 10
+ALWAYS_SHOWN_DEVIATIONS = 10
 """Standard deviations above a threshold from which on a cell always shows."""
 
-Exact = TypeVar("Exact")
+ExactAnswer = TypeVar("ExactAnswer")
 
 
-class _Pair:
+class _NeighbourPair:
     """Two tables that take turns to answer."""
 
-    def __init__(self, here: Encoded, there: Encoded) -> None:
+    def __init__(self, here: EncodedRows, there: EncodedRows) -> None:
         self._both, self.at = (here, there), 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._both[self.at], name)
 
 
-class _Tap:
+class _PooledNoise:
     """The real noise, drawn many at a time; or none, to see what it is added to."""
 
     def __init__(self) -> None:
@@ -69,16 +69,16 @@ class _Tap:
         wanted = prod(shape)
         if not self.open:
             return np.zeros(shape, np.int64)
-        if wanted * 10 > POOL:
-            return draw(law, scale, shape)
+        if wanted * 10 > MAX_NOISE_POOL_DRAWS:
+            return draw_noise(law, scale, shape)
         pool, at = self._pools.get((law, scale), (np.zeros(0, np.int64), 0))
         if at + wanted > len(pool):
-            pool, at = draw(law, scale, (min(POOL, wanted * self.ahead),)), 0
+            pool, at = draw_noise(law, scale, (min(MAX_NOISE_POOL_DRAWS, wanted * self.ahead),)), 0
         self._pools[law, scale] = pool, at + wanted
         return pool[at : at + wanted].reshape(shape)
 
 
-class Practice:
+class UnchargedRun:
     """A run that remembers nothing: no ledger is touched."""
 
     def answer(self, step: int, digest: str) -> bytes | None:  # noqa: ARG002
@@ -93,16 +93,16 @@ class Practice:
 
 
 @dataclass
-class Hearing:
+class AuditHarness:
     """What a run of questions gave: the summed scores of its answers on either table, and the spread of its noise."""
 
     schema: Schema
     neighbours: Neighbours
     times: int
-    progress: Progress = silent
+    progress: Progress = ignore_progress
     here: Floats = field(init=False)
     there: Floats = field(init=False)
-    spreads: list[Spread] = field(default_factory=list)
+    spreads: list[NoiseSpread] = field(default_factory=list)
     questions: int = 0
     unheard: list[str] = field(default_factory=list)
     """Questions that no score is known for: what they give away is not judged."""
@@ -110,12 +110,12 @@ class Hearing:
     def __post_init__(self) -> None:
         self.here, self.there = np.zeros(self.times), np.zeros(self.times)
 
-    def room(self, here: Encoded, there: Encoded, filter: Filter, *, epsilon: Fraction) -> Room:
+    def room(self, here: EncodedRows, there: EncodedRows, filter: Filter, *, epsilon: Fraction) -> Room:
         """A room in which every question is heard on both tables; what is answered comes from `here`."""
-        pair, tap = _Pair(here, there), _Tap()
+        pair, tap = _NeighbourPair(here, there), _PooledNoise()
         return Room(
-            table=cast(Rows, pair),
-            till=_HearingTill(self, pair, tap, filter),
+            table=cast(TableProtocol, pair),
+            till=_AuditPayments(self, pair, tap, filter),
             neighbours=self.neighbours,
             currency=filter.currency,
             epsilon=epsilon,
@@ -124,32 +124,36 @@ class Hearing:
         )
 
 
-class _HearingTill(Till):
-    def __init__(self, hearing: Hearing, pair: _Pair, tap: _Tap, filter: Filter) -> None:
-        super().__init__(Practice(), filter)
+class _AuditPayments(Till):
+    def __init__(self, hearing: AuditHarness, pair: _NeighbourPair, tap: _PooledNoise, filter: Filter) -> None:
+        super().__init__(UnchargedRun(), filter)
         self._hearing, self._pair, self._tap = hearing, pair, tap
 
     def pay(
-        self, request: Mapping[str, object], cost: Cost, count: Callable[[], Exact], draw: Callable[[Exact], Answer]
-    ) -> Answer:
+        self,
+        request: Mapping[str, object],
+        cost: Cost,
+        count: Callable[[], ExactAnswer],
+        draw: Callable[[ExactAnswer], NoisyAnswer],
+    ) -> NoisyAnswer:
         """Charge once, then hear the question on both tables."""
         before, times = self._spent, self._hearing.times
         self._tap.ahead = 2 * times + 1
         self._pair.at = 1
         other = count()
         self._pair.at = 0
-        own: list[Exact] = []
+        own: list[ExactAnswer] = []
 
-        def heard(exact: Exact) -> Answer:
+        def draw_and_keep(exact: ExactAnswer) -> NoisyAnswer:
             own.append(exact)
             return draw(exact)
 
-        answer = super().pay(request, cost, count, heard)
-        score = self._scorer(request, own[0], other, draw)
+        answer = super().pay(request, cost, count, draw_and_keep)
+        score = self._make_scorer(request, own[0], other, draw)
         worlds = ((self._hearing.here, own[0]), (self._hearing.there, other))
         for world, (scores, exact) in enumerate(worlds):
-            for start in range(0, times, AT_ONCE):
-                size = min(AT_ONCE, times - start)
+            for start in range(0, times, ANSWERS_PER_BATCH):
+                size = min(ANSWERS_PER_BATCH, times - start)
                 self._tap.ahead = (2 - world) * times - start
                 scores[start : start + size] += score([draw(exact) for _ in range(size)], world == 1)
                 part = (world + start / times) / 2
@@ -162,11 +166,15 @@ class _HearingTill(Till):
         """The part of the run's budget that is spent."""
         return float(1 - self.left / self._filter.total) if self._filter.total else 1.0
 
-    def _scorer(
-        self, request: Mapping[str, object], here: Exact, there: Exact, draw: Callable[[Exact], Answer]
-    ) -> Callable[[list[Answer], bool], Floats]:
+    def _make_scorer(
+        self,
+        request: Mapping[str, object],
+        here: ExactAnswer,
+        there: ExactAnswer,
+        draw: Callable[[ExactAnswer], NoisyAnswer],
+    ) -> Callable[[list[NoisyAnswer], bool], Floats]:
         if request["mechanism"] == "choice":
-            odds = self._choice(request, cast(Any, here), cast(Any, there))
+            odds = self._choice_log_odds(request, cast(Any, here), cast(Any, there))
             return lambda answers, _: odds[[int(a["index"]) for a in answers]]
         if "law" not in request:
             self._hearing.unheard.append(str(request["mechanism"]))
@@ -176,11 +184,11 @@ class _HearingTill(Till):
         self._tap.open = True
         if request["mechanism"] == "cells":
             return self._cells(request, centres)
-        return self._additive(request, centres)
+        return self._additive_scorer(request, centres)
 
-    def _additive(
-        self, request: Mapping[str, object], centres: tuple[Answer, Answer]
-    ) -> Callable[[list[Answer], bool], Floats]:
+    def _additive_scorer(
+        self, request: Mapping[str, object], centres: tuple[NoisyAnswer, NoisyAnswer]
+    ) -> Callable[[list[NoisyAnswer], bool], Floats]:
         law = cast(Law, request["law"])
         parts = []
         for name in centres[0]:
@@ -188,11 +196,11 @@ class _HearingTill(Till):
             if not scale:
                 continue  # exact, because all neighbours agree on it
             a, b = (np.asarray(c[name]).astype(np.int64) for c in centres)
-            spread = Spread(law=law, moved=b - a)
+            spread = NoiseSpread(law=law, moved=b - a)
             self._hearing.spreads.append(spread)
             parts.append((name, scale, a, b, spread))
 
-        def score(answers: list[Answer], other: bool) -> Floats:
+        def score_answers(answers: list[NoisyAnswer], other: bool) -> Floats:
             total = np.zeros(len(answers))
             for name, scale, a, b, spread in parts:
                 values = np.stack([np.asarray(answer[name]).astype(np.int64) for answer in answers])
@@ -200,44 +208,46 @@ class _HearingTill(Till):
                 total += likelihood_ratio(values, a, b, law, scale)
             return total
 
-        return score
+        return score_answers
 
     def _cells(
-        self, request: Mapping[str, object], centres: tuple[Answer, Answer]
-    ) -> Callable[[list[Answer], bool], Floats]:
+        self, request: Mapping[str, object], centres: tuple[NoisyAnswer, NoisyAnswer]
+    ) -> Callable[[list[NoisyAnswer], bool], Floats]:
         """Scores of cells that passed a threshold; the spread of those that always do, because no threshold cuts theirs off."""
         law, scale = cast(Law, request["law"]), cast(Fraction, request["scale"])
-        far = cast(int, request["threshold"]) + SAFELY * deviation(law, scale)
+        far = cast(int, request["threshold"]) + ALWAYS_SHOWN_DEVIATIONS * noise_deviation(law, scale)
         known = [
             {tuple(code): int(n) for code, n in zip(c["codes"].tolist(), c["counts"].tolist(), strict=True)}
             for c in centres
         ]
         always = [code for code in known[0] if code in known[1] and min(known[0][code], known[1][code]) > far]
         here, there = (np.array([cells[code] for code in always], np.int64) for cells in known)
-        spread = Spread(law=law, moved=there - here)
+        spread = NoiseSpread(law=law, moved=there - here)
         if always:
             self._hearing.spreads.append(spread)
 
-        def score(answers: list[Answer], other: bool) -> Floats:
+        def score_answers(answers: list[NoisyAnswer], other: bool) -> Floats:
             total = np.zeros(len(answers))
             values = np.zeros((len(answers), len(always)), np.int64)
             for i, answer in enumerate(answers):
                 shown = {tuple(c): int(n) for c, n in zip(answer["codes"].tolist(), answer["counts"], strict=True)}
-                total[i] = sum(CERTAIN * ((code in known[1]) - (code in known[0])) for code in shown)
+                total[i] = sum(CERTAIN_CELL_SCORE * ((code in known[1]) - (code in known[0])) for code in shown)
                 values[i] = [shown.get(code, 0) for code in always]
             if always:
                 spread.add(values - (there if other else here))
                 total += likelihood_ratio(values, here, there, law, scale)
             return total
 
-        return score
+        return score_answers
 
-    def _choice(self, request: Mapping[str, object], here: NDArray[np.int64], there: NDArray[np.int64]) -> Floats:
+    def _choice_log_odds(
+        self, request: Mapping[str, object], here: NDArray[np.int64], there: NDArray[np.int64]
+    ) -> Floats:
         """Log-odds of each candidate between the two tables, by the stated ε and sensitivity."""
         hearing, candidates = self._hearing, cast(list[Any], request["candidates"])
         rows = hearing.schema.unit.max_rows
-        if request.get("score") in SCORES:
-            rule, public = SCORES[str(request["score"])], self._pair.rows()
+        if request.get("score") in CHOICE_SCORES:
+            rule, public = CHOICE_SCORES[str(request["score"])], self._pair.rows()
             public_rows = public if hearing.neighbours is Neighbours.REPLACE else None
             moved = max(
                 int(factor)
@@ -247,6 +257,6 @@ class _HearingTill(Till):
                 for clique, _, factor, _ in candidates
             )
         else:
-            moved = rows * GRID
+            moved = rows * SCORE_GRID
         rate = float(cast(Fraction, request["epsilon"])) / (2 * moved)
         return log_odds(rate * here.astype(np.float64), rate * there.astype(np.float64))

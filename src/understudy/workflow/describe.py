@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from understudy.schema import Schema
-from understudy.tables.drafting.draft import draft, gapless
+from understudy.tables.drafting.draft import declare_non_nullable, draft_schema
 from understudy.workflow.open import open_source
 
 
@@ -20,5 +20,5 @@ def describe(data: object, *, public_domains: bool = False) -> Schema:
     """
     source = open_source(data)
     source.check_header()
-    drafted = draft(source, public_domains=public_domains)
-    return gapless(source, drafted) if public_domains else drafted
+    drafted = draft_schema(source, public_domains=public_domains)
+    return declare_non_nullable(source, drafted) if public_domains else drafted

@@ -11,25 +11,25 @@ import numpy as np
 
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.evaluation.risk import assess as assess_risk
-from understudy.evaluation.risk.assessment import roles
-from understudy.evaluation.utility import assess as assess_utility
-from understudy.findings import INTERNAL, Assessment, Fact, Finding, Progress, Unavailable, silent
+from understudy.evaluation.risk import assess_risk as assess_risk
+from understudy.evaluation.risk.assessment import resolve_roles
+from understudy.evaluation.utility import assess_utility as assess_utility
+from understudy.findings import INTERNAL_MARKING, Assessment, Fact, Finding, Progress, Unavailable, ignore_progress
 from understudy.releases import Release
 from understudy.releases.file.archive import load
-from understudy.releases.guarantee import Promise
-from understudy.schema import Broken, Lattice, Schema
-from understudy.tables import Source, Table
-from understudy.workflow.compare import common, note
+from understudy.releases.guarantee import GuaranteeKind
+from understudy.schema import BrokenRowPolicy, Lattice, Schema
+from understudy.tables import Table, TableSource
+from understudy.workflow.compare import common_schema, note_comparison
 from understudy.workflow.open import open_source
-from understudy.workflow.shadows import attack
+from understudy.workflow.shadows import attack_by_shadow_releases
 
-CHOICE = "Picking the best of several releases by these numbers is a choice the guarantee does not cover."
+CHOICE_WARNING = "Picking the best of several releases by these numbers is a choice the guarantee does not cover."
 """Stands wherever several evaluations can be compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distribution:
+class ColumnDistribution:
     """One column in both tables: the label of each code, and how many rows have it."""
 
     column: str
@@ -65,12 +65,12 @@ class Evaluation:
     utility: Assessment
     risk: Assessment | None
     schema: Schema
-    distributions: tuple[Distribution, ...]
+    distributions: tuple[ColumnDistribution, ...]
     left_out: tuple[tuple[str, str], ...] = ()
     release: Release | None = None
     title: str = "table"
     noted: Path | None = None
-    marking: str = INTERNAL
+    marking: str = INTERNAL_MARKING
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
     @property
@@ -84,7 +84,7 @@ class Evaluation:
         return {
             "title": self.title,
             "marking": self.marking,
-            "choice": CHOICE,
+            "choice": CHOICE_WARNING,
             "noted": self.noted is not None,
             "guarantee": None if self.release is None else self.release.guarantee.sentence(),
             "left_out": [{"column": name, "reason": reason} for name, reason in self.left_out],
@@ -97,7 +97,7 @@ class Evaluation:
     def __str__(self) -> str:
         parts = [str(self.utility)] + ([] if self.risk is None else [str(self.risk)])
         parts += [f'column "{name}" left out: {reason}' for name, reason in self.left_out]
-        return "\n".join([*parts, CHOICE])
+        return "\n".join([*parts, CHOICE_WARNING])
 
 
 def evaluate(
@@ -121,7 +121,7 @@ def evaluate(
     shadows: int = 0,
     ledger: str | Path | None = None,
     seed: int = 0,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Evaluation:
     """What a stand-in keeps of the original, and what it risks. Internal, not private: it reads the real rows without noise.
 
@@ -145,32 +145,32 @@ def evaluate(
         synthetic = made.sample(kind="duckdb", seed=seed)
     with ExitStack() as opened:
 
-        def source_of(data: object) -> Source:
+        def source_of(data: object) -> TableSource:
             source = open_source(data)
             if source is not data:
                 opened.callback(source.close)
             return source
 
         original = source_of(real)
-        others = [source_of(each).unguarded(original.names) for each in (synthetic, *copies)]
+        others = [source_of(each).without_formula_guards(original.names) for each in (synthetic, *copies)]
         control = None if holdout is None else source_of(holdout)
         given = schema if made is None else made.schema
-        described, left_out = common(original, others[0], holdout=control, schema=given)
+        described, left_out = common_schema(original, others[0], holdout=control, schema=given)
         for names in (quasi, sensitive, targets, on):
-            _check(names, described)
-        _check_radius(radius, described, roles(described, quasi, sensitive)[0])
+            _check_columns(names, described)
+        _check_radius(radius, described, resolve_roles(described, quasi, sensitive)[0])
         if key is not None and key not in original.names:
             raise Refused(
                 f'column "{key}" is not in {original.title}, so it cannot say who is who. Nothing was compared.'
             )
         for source in (*others[1:], *([] if control is None else [control])):
-            _complete(source, described)
-        book = note(ledger, original)
+            _check_complete(source, described)
+        book = note_comparison(ledger, original)
         # Rows that break a rule are compared as they are; attacks see them as the curator did.
-        kept = replace(described, broken=Broken.KEEP)
-        ruled = described if all(p.columns <= set(described) for _, p in described.breaches) else kept
+        kept = replace(described, broken=BrokenRowPolicy.KEEP)
+        ruled = described if all(p.columns <= set(described) for _, p in described.named_breaches) else kept
         table, stand_ins = Table(original, ruled), [Table(other, ruled) for other in others]
-        same = ruled.broken is Broken.KEEP
+        same = ruled.broken is BrokenRowPolicy.KEEP
         plain = [table, stand_ins[0]] if same else [Table(source, kept) for source in (original, others[0])]
         apart = None if control is None else Table(control, ruled)
         utility = assess_utility(
@@ -193,14 +193,14 @@ def evaluate(
                 described,
                 holdout=apart,
                 release=made,
-                guarantee=_terms(made),
+                guarantee=_add_remove_terms(made),
                 quasi=quasi,
                 sensitive=sensitive,
                 radius=radius,
-                named=None if roll is None else Table(roll, _only(described, roll)),
+                named=None if roll is None else Table(roll, _shared_columns(described, roll)),
                 on=on,
                 key=key,
-                shadowed=_shadowed(original, made, shadows, progress),
+                shadowed=_shadow_attack(original, made, shadows, progress),
                 seed=seed,
                 progress=progress,
             )
@@ -208,7 +208,7 @@ def evaluate(
             utility=utility,
             risk=found,
             schema=described,
-            distributions=_distributions(plain[0], plain[1], described),
+            distributions=_column_distributions(plain[0], plain[1], described),
             left_out=left_out,
             release=made,
             title=original.title,
@@ -217,9 +217,9 @@ def evaluate(
         )
 
 
-def _terms(release: Release | None) -> tuple[float, float] | None:
+def _add_remove_terms(release: Release | None) -> tuple[float, float] | None:
     """(ε, δ), where it is about one row being there or not."""
-    if release is None or release.guarantee.kind is not Promise.PRIVATE:
+    if release is None or release.guarantee.kind is not GuaranteeKind.PRIVATE:
         return None
     promise = release.guarantee
     if promise.neighbours is not Neighbours.ADD_REMOVE or release.schema.unit.id is not None:
@@ -227,22 +227,24 @@ def _terms(release: Release | None) -> tuple[float, float] | None:
     return float(promise.epsilon), float(promise.delta)
 
 
-def _shadowed(
-    source: Source, release: Release | None, shadows: int, progress: Progress
+def _shadow_attack(
+    source: TableSource, release: Release | None, shadows: int, progress: Progress
 ) -> Callable[[np.random.Generator], Finding] | None:
     """The attack by shadow releases, where it was asked for."""
     if not shadows:
         return None
 
-    def run(rng: np.random.Generator) -> Finding:
+    def attack_release(rng: np.random.Generator) -> Finding:
         if release is None:
             raise Unavailable("no release was given, so how it was made is not known")
-        return attack(source, release, shadows=shadows, guarantee=_terms(release), rng=rng, progress=progress)
+        return attack_by_shadow_releases(
+            source, release, shadows=shadows, guarantee=_add_remove_terms(release), rng=rng, progress=progress
+        )
 
-    return run
+    return attack_release
 
 
-def _check(names: Sequence[str] | None, schema: Schema) -> None:
+def _check_columns(names: Sequence[str] | None, schema: Schema) -> None:
     for name in names or ():
         if name not in schema:
             raise Refused(f'column "{name}" is not among those that can be compared. Nothing was compared.')
@@ -250,7 +252,7 @@ def _check(names: Sequence[str] | None, schema: Schema) -> None:
 
 def _check_radius(radius: Mapping[str, float] | None, schema: Schema, quasi: Sequence[str]) -> None:
     """Refuse a radius that would be passed over."""
-    _check(list(radius or ()), schema)
+    _check_columns(list(radius or ()), schema)
     for name in radius or ():
         if not isinstance(schema[name], Lattice):
             raise Refused(f'column "{name}" has no numbers, so there is no radius around them. Nothing was compared.')
@@ -260,22 +262,22 @@ def _check_radius(radius: Mapping[str, float] | None, schema: Schema, quasi: Seq
             )
 
 
-def _complete(source: Source, schema: Schema) -> None:
+def _check_complete(source: TableSource, schema: Schema) -> None:
     for name in schema:
         if name not in source.names:
             raise Refused(f'{source.title}: column "{name}" of the other tables is missing. Nothing was compared.')
 
 
-def _only(schema: Schema, source: Source) -> Schema:
+def _shared_columns(schema: Schema, source: TableSource) -> Schema:
     """The columns that a named file has too."""
     columns = tuple(replace(c, use=c.use and c.name in source.names) for c in schema.columns)
-    return replace(schema, columns=columns, impossible=(), rules=(), broken=Broken.KEEP)
+    return replace(schema, columns=columns, impossible=(), rules=(), broken=BrokenRowPolicy.KEEP)
 
 
-def _distributions(real: Table, synthetic: Table, schema: Schema) -> tuple[Distribution, ...]:
+def _column_distributions(real: Table, synthetic: Table, schema: Schema) -> tuple[ColumnDistribution, ...]:
     cliques = [(name,) for name in schema]
     return tuple(
-        Distribution(
+        ColumnDistribution(
             column=name,
             type=schema[name].type,
             labels=schema.codecs[name].labels(),

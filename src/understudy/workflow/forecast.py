@@ -15,28 +15,28 @@ import numpy as np
 
 from understudy.curator.simulation.population import Population
 from understudy.measurements import Clique, Measurements
-from understudy.models import Portable
-from understudy.models.estimates.noise_moments import least_size
-from understudy.models.estimates.residuals import Residuals
-from understudy.models.fitting.marginal_strength import MEAN
+from understudy.models import PortableModel
+from understudy.models.estimates.noise_moments import min_noise_size
+from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
 from understudy.releases.output.frames import to_frame
 from understudy.schema import Schema
 from understudy.synthesizers import Synthesizer
 from understudy.tables import Table, open_table
 
-TRIED = 20_000
+MAX_PACE_ROWS = 20_000
 """Imagined rows that are sampled, written and counted to learn this machine's pace."""
 
-COMPARED = 120
+MAX_FORECAST_PAIRS = 120
 """Pairs over which the rehearsal's own error is averaged."""
 
-RESIDENT = 230 * 2**20
+RESIDENT_BYTES = 230 * 2**20
 """Bytes that the interpreter and its libraries take before any work."""
 
-LONGER = 1.4
+REAL_TABLE_SLOWDOWN = 1.4
 """Times as long as in the rehearsal that measuring and fitting take: real tables are less regular, and a fit of them takes more passes."""
 
-CELL_BYTES, CODE_BYTES, VALUE_BYTES = 120, 3, 16
+MODEL_CELL_BYTES, ROW_CODE_BYTES, WRITTEN_VALUE_BYTES = 120, 3, 16
 """Bytes at the peak: for each cell of the model while it is fitted, for each code of a row, for each value written out."""
 
 
@@ -61,15 +61,15 @@ class Forecast:
         return sum(self.seconds.values())
 
 
-def forecast(
+def forecast_run(
     schema: Schema, method: Synthesizer, measured: Measurements, *, rows: int, measuring: float
-) -> tuple[Forecast, Portable]:
+) -> tuple[Forecast, PortableModel]:
     """Fit the rehearsed measurements, try the pace, and compare with the imagined population."""
     rng = np.random.default_rng(0)
     began = time.perf_counter()
     model = method.estimate(schema, measured, rng)
     fitting = time.perf_counter() - began
-    some = max(1, min(rows, TRIED))
+    some = max(1, min(rows, MAX_PACE_ROWS))
     began = time.perf_counter()
     codes = model.sample(some, rng)
     frame = to_frame(schema, codes, kind="duckdb", rng=rng)
@@ -79,22 +79,24 @@ def forecast(
     opening = time.perf_counter() - began
     began = time.perf_counter()
     # Keys of people are no part of a rehearsal.
-    table = Table(source, schema.by_rows())
+    table = Table(source, schema.with_row_units())
     table.encode()
     table.counts([m.clique for m in measured])
     counting = opening + (time.perf_counter() - began) * rows / some
-    error, independent = _distances(Population(schema, rows), model)
-    least = min(_least(schema, measured, rows), error)
+    error, independent = _mean_pair_distances(Population(schema, rows), model)
+    least = min(_independent_distance(schema, measured, rows), error)
     cells = sum(array.size for array in model.to_parts()[1].values()) + sum(m.values.size for m in measured)
     return (
         Forecast(
             seconds={
                 "counting": counting,
-                "measuring": LONGER * measuring,
-                "fitting": LONGER * fitting,
+                "measuring": REAL_TABLE_SLOWDOWN * measuring,
+                "fitting": REAL_TABLE_SLOWDOWN * fitting,
                 "sampling": sampling,
             },
-            memory=RESIDENT + CELL_BYTES * cells + rows * len(schema) * (CODE_BYTES + VALUE_BYTES),
+            memory=RESIDENT_BYTES
+            + MODEL_CELL_BYTES * cells
+            + rows * len(schema) * (ROW_CODE_BYTES + WRITTEN_VALUE_BYTES),
             least=least,
             error=error,
             independent=independent,
@@ -103,21 +105,21 @@ def forecast(
     )
 
 
-def _least(schema: Schema, measured: Measurements, rows: int) -> float:
+def _independent_distance(schema: Schema, measured: Measurements, rows: int) -> float:
     """Mean distance of pairs whose columns are independent: what noise does to the two columns, which add up at most."""
-    pooled = Residuals.of(schema, measured)
+    pooled = PooledResiduals.of(schema, measured)
     off = []
     for name, cells in zip(schema, schema.sizes(tuple(schema)), strict=True):
-        size = MEAN * float(np.sqrt(pooled.variance((name,))).mean())
-        off.append(min(cells / 2 * min(size, least_size(measured, (name,), cells)) / rows, 1.0))
+        size = MEAN_ABS_NORMAL * float(np.sqrt(pooled.variance((name,))).mean())
+        off.append(min(cells / 2 * min(size, min_noise_size(measured, (name,), cells)) / rows, 1.0))
     return min(1.0, min(len(off), 2) * float(np.mean(off)))
 
 
-def _distances(people: Population, model: Portable) -> tuple[float, float]:
+def _mean_pair_distances(people: Population, model: PortableModel) -> tuple[float, float]:
     """Mean total variation distance over pairs: of the model, and of the product of the columns."""
     names = list(people.schema)
     cliques: list[Clique] = list(combinations(names, 2)) or [(name,) for name in names]
-    step = max(1, len(cliques) // COMPARED)
+    step = max(1, len(cliques) // MAX_FORECAST_PAIRS)
     off, alone = [], []
     for clique in cliques[::step]:
         true = people.counts(clique).astype(np.float64)

@@ -11,35 +11,35 @@ from typing import TypeVar
 from understudy.accounting.cost import Currency
 from understudy.accounting.filter import Filter
 from understudy.errors import Refused, SchemaError, TableError
-from understudy.releases.card.degenerate_columns import few
+from understudy.releases.card.degenerate_columns import join_first_names
 from understudy.schema import (
     Column,
     Identifier,
     Schema,
     Text,
-    Undeclared,
+    UndeclaredColumn,
     load_schema,
     schema_from_dict,
     schema_to_dict,
 )
 from understudy.schema.columns.from_dtype import column_of_type
 from understudy.schema.disclosed import guess_identifier
-from understudy.tables import Source, open_table
+from understudy.tables import TableSource, open_table
 
 Word = TypeVar("Word", bound=StrEnum)
 
-LEAST_EPSILON = Fraction(1, 10**5)
+MIN_EPSILON_PER_ROW = Fraction(1, 10**5)
 """Smallest ε of a pure run for each row of a unit. Scales end at 2⁵⁰: a fiftieth of this ε, shared by the distances of ten thousand pairs
 on their finer grid, stays below."""
 
-LEAST_MU = Fraction(2, 10**9)
+MIN_MU_PER_ROW = Fraction(2, 10**9)
 """Smallest μ of a GDP run for each row of a unit, and of a zCDP run with ρ = μ²/2, by the same reckoning: roots of parts add up."""
 
 
-def one_of(kind: type[Word], value: str, noun: str) -> Word:
+def member_of(kind: type[Word], value: str, noun: str) -> Word:
     """The member of a list of words that is meant.
 
-    >>> one_of(Currency, "gdp", "currency")
+    >>> member_of(Currency, "gdp", "currency")
     <Currency.GDP: 'gdp'>
     """
     try:
@@ -55,10 +55,10 @@ def open_source(
     encoding: str | None = None,
     multiline: bool = False,
     only_csv: bool = True,
-) -> Source:
+) -> TableSource:
     """The table behind a path or frame; a source is taken as it is. How a CSV file is read goes with no other table, unless `only_csv`
     is False: then it is for those of several tables that are CSV files."""
-    if isinstance(data, Source):
+    if isinstance(data, TableSource):
         return data
     if delimiter is None and encoding is None and not multiline:
         return open_table(data)
@@ -71,7 +71,7 @@ def open_source(
     return source
 
 
-def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
+def schema_for(source: TableSource, schema: Schema | str | Path | None) -> Schema:
     """The schema given, checked against the table's header; without one, columns whose types a paid vote decides.
 
     The types in which a frame or file stores its columns are not taken for declarations: one empty cell turns a pandas column of whole
@@ -80,15 +80,15 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
     """
     if schema is None:
         source.check_header()
-        return Schema(columns=tuple(_undescribed(source, name) for name in source.names))
+        return Schema(columns=tuple(_undeclared_column(source, name) for name in source.names))
     if not isinstance(schema, Schema | str | Path):
         raise SchemaError(
             "A schema is a Schema or the path of a schema file; parse_schema reads its text. Nothing was spent"
         )
-    known = readable_again(schema) if isinstance(schema, Schema) else load_schema(schema)
+    known = check_readable(schema) if isinstance(schema, Schema) else load_schema(schema)
     for column in known.columns:
         if column.name not in source.names:
-            needed = column.modelled or column.name == known.unit.id
+            needed = column.is_modelled or column.name == known.unit.id
             if needed:
                 raise TableError(
                     f'{source.title}: column "{column.name}" is in the schema and not in the table. Nothing was spent'
@@ -99,7 +99,7 @@ def schema_for(source: Source, schema: Schema | str | Path | None) -> Schema:
     return replace(known, columns=tuple(columns))
 
 
-def left_out(source: Source, schema: Schema, *, given: bool) -> str:
+def describe_left_out(source: TableSource, schema: Schema, *, given: bool) -> str:
     """Which columns of a table take no part, and why; nothing where all do. Names are public: the header says them."""
     known = {column.name: column for column in schema.columns}
     reasons: dict[str, list[str]] = {}
@@ -107,17 +107,17 @@ def left_out(source: Source, schema: Schema, *, given: bool) -> str:
         column = known.get(name)
         if column is None:
             why = "not in the schema"
-        elif column.modelled or (isinstance(column, Identifier) and column.generate):
+        elif column.is_modelled or (isinstance(column, Identifier) and column.generate):
             continue
         elif given:
             why = "by the schema"
         else:
             why = "identifiers by their names" if isinstance(column, Identifier) else "of types that are not released"
         reasons.setdefault(why, []).append(name)
-    return "; ".join(f"{few(names)} ({why})" for why, names in reasons.items())
+    return "; ".join(f"{join_first_names(names)} ({why})" for why, names in reasons.items())
 
 
-def readable_again(schema: Schema) -> Schema:
+def check_readable(schema: Schema) -> Schema:
     """The schema, refused where a file of it could not be read: a release of it would be paid for and then lost."""
     try:
         schema_from_dict(schema_to_dict(schema))
@@ -129,7 +129,7 @@ def readable_again(schema: Schema) -> Schema:
 
 def refuse_tiny(filter: Filter, max_rows: int) -> None:
     """Refuse a budget at which noise would be wider than any that is drawn, whatever part of it an answer gets."""
-    least = LEAST_EPSILON * max_rows
+    least = MIN_EPSILON_PER_ROW * max_rows
     if filter.currency is Currency.PURE:
         if filter.total < least:
             raise Refused(
@@ -138,15 +138,15 @@ def refuse_tiny(filter: Filter, max_rows: int) -> None:
             )
         return
     mu_squared = filter.total if filter.currency is Currency.GDP else 2 * filter.total
-    if mu_squared < (LEAST_MU * max_rows) ** 2:
+    if mu_squared < (MIN_MU_PER_ROW * max_rows) ** 2:
         raise Refused("With so small an ε and δ every answer would be noise alone. Use a larger ε. Nothing was spent")
 
 
-def _undescribed(source: Source, name: str) -> Column:
+def _undeclared_column(source: TableSource, name: str) -> Column:
     if guess_identifier(name):
         return Identifier(name=name, note="its name says so")
     stored = column_of_type(name, (source.types or {}).get(name, "VARCHAR"))
-    return stored if isinstance(stored, Text) else Undeclared(name=name)
+    return stored if isinstance(stored, Text) else UndeclaredColumn(name=name)
 
 
 def without_notes(schema: Schema) -> Schema:

@@ -10,35 +10,41 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from understudy.accounting.advice import advice
+from understudy.accounting.advice import advise_on_budget
 from understudy.accounting.budget import DEFAULT_DELTA, Budget
 from understudy.accounting.cost import Currency
-from understudy.accounting.interpretation import Meaning, meaning
+from understudy.accounting.interpretation import BudgetInterpretation, interpret_budget
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.discovery.close import MOST_ALONE, uncut
-from understudy.curator.simulation.dry_run import ASSUMED_RANGE, ASSUMED_VALUES, rehearse
+from understudy.curator.discovery.close import MAX_LONE_COLUMN_BINS, needs_bins
+from understudy.curator.simulation.dry_run import ASSUMED_RANGE, ASSUMED_VALUES, open_dry_run
 from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Measurement, Measurements
 from understudy.models.estimates.noise_moments import cell_variance, noise_size
-from understudy.models.fitting.marginal_strength import MEAN
-from understudy.schema import Categorical, Column, Schema, Undeclared, load_schema
-from understudy.synthesizers import Progress, Synthesizer, make, silent
-from understudy.synthesizers.workload import check_wishes, wishes
-from understudy.workflow.forecast import Forecast, forecast
-from understudy.workflow.open import one_of
-from understudy.workflow.plan_text import lines, page, summary
-from understudy.workflow.precision import Known, known
-from understudy.workflow.synthesize import DEFAULT_SYNTHESIZER, filter_for, perform, refuse_dropping, refuse_early
+from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
+from understudy.schema import Categorical, Column, Schema, UndeclaredColumn, load_schema
+from understudy.synthesizers import Progress, Synthesizer, ignore_progress, make
+from understudy.synthesizers.workload import check_targets, parse_targets
+from understudy.workflow.forecast import Forecast, forecast_run
+from understudy.workflow.open import member_of
+from understudy.workflow.plan_text import plan_html, plan_lines, plan_summary
+from understudy.workflow.precision import KnownMarginal, known_marginals
+from understudy.workflow.synthesize import (
+    DEFAULT_SYNTHESIZER,
+    discover_and_measure,
+    filter_for,
+    refuse_dropping,
+    refuse_early,
+)
 
-_STEPS = (10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82)
+_EPSILON_TENTHS = (10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82)
 """The values of ε that are tried, in tenths, within each power of ten: each a fifth above the last."""
 
-LEARNING = frozenset({"types", "values", "bounds", "bins"})
+DISCOVERY_QUESTIONS = frozenset({"types", "values", "bounds", "bins"})
 """What the curator calls the questions of discovery."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class PlannedMarginal:
     """One marginal a run would measure: its cells, the standard deviation and mean size of the noise on each, and its share of the run.
 
     One that is looked at several times, or in several ways, stands here once, with the noise in rows that is left when all answers are
@@ -57,7 +63,7 @@ class Plan:
     """What a run would do.
 
     `expected` of a marginal is the total variation distance that noise alone is expected to cause, told once the number of rows is said; so
-    is `forecast`. `marginals` are what is asked for; `known` are the columns and pairs, and larger marginals among those, of which the
+    is `forecast_run`. `marginals` are what is asked for; `known_marginals` are the columns and pairs, and larger marginals among those, of which the
     answers tell everything. Of both the noise is what is left when all answers are taken together: what the card of the release will state.
 
     >>> from understudy.schema import Boolean
@@ -72,8 +78,8 @@ class Plan:
     amount: Fraction
     discovery: Fraction
     stages: tuple[tuple[str, Fraction], ...]
-    marginals: tuple[Asked, ...]
-    known: tuple[Known, ...]
+    marginals: tuple[PlannedMarginal, ...]
+    known: tuple[KnownMarginal, ...]
     assumed: tuple[str, ...]
     warnings: tuple[str, ...]
     rows: int | None
@@ -88,14 +94,14 @@ class Plan:
         return sum(m.cells for m in self.marginals)
 
     @property
-    def paired(self) -> bool:
+    def has_pairs(self) -> bool:
         """Whether there are pairs to speak of: more than one column is measured."""
         return len({name for m in self.marginals for name in m.clique}) > 1
 
     @property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> BudgetInterpretation:
         """What the budget means for one person."""
-        return meaning(
+        return interpret_budget(
             self.budget,
             currency=self.currency,
             amount=self.amount,
@@ -105,18 +111,18 @@ class Plan:
 
     def lines(self) -> list[str]:
         """The plan in words, as the command line prints it."""
-        return lines(self)
+        return plan_lines(self)
 
     def __str__(self) -> str:
-        return "\n".join(lines(self))
+        return "\n".join(plan_lines(self))
 
     def __repr__(self) -> str:
-        return "\n".join(summary(self))
+        return "\n".join(plan_summary(self))
 
     def _repr_html_(self) -> str:
-        return page(self)
+        return plan_html(self)
 
-    def expected(self, marginal: Asked | Known) -> float | None:
+    def expected(self, marginal: PlannedMarginal | KnownMarginal) -> float | None:
         """Expected total variation distance from noise alone: half of E|noise| summed over the cells, per row."""
         if not self.rows or marginal.size is None:
             return None
@@ -133,7 +139,7 @@ class Plan:
         found = [e for e in map(self.expected, self._told(columns)) if e is not None]
         return median(found) if found else None
 
-    def _told(self, columns: int | None) -> list[Known] | list[Asked]:
+    def _told(self, columns: int | None) -> list[KnownMarginal] | list[PlannedMarginal]:
         if columns is None or columns < 3:
             inside = [m for m in self.known if len(m.clique) < 3 and columns in (None, len(m.clique))]
             if inside or columns is not None:
@@ -146,7 +152,7 @@ class Plan:
         if not self.rows:
             return ()
         said = [f"the table has about {self.rows:,} rows"]
-        if self.paired:
+        if self.has_pairs:
             said.append(
                 "which tables a run measures depends on the rows: here on as many imagined ones, whose columns depend on each other about"
                 " as much as those of a survey; where they depend less, fewer pairs are measured"
@@ -176,7 +182,7 @@ def plan(
     currency: Currency | str | None = None,
     workload: str | Sequence[str] = (),
     outlook: bool = True,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Plan:
     """What `synthesize` with the same arguments would ask and pay; no data touched, nothing spent.
 
@@ -190,40 +196,42 @@ def plan(
     method = synthesizer if isinstance(synthesizer, Synthesizer) else make(synthesizer)
     described = schema if isinstance(schema, Schema) else load_schema(schema)
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
-    relation = one_of(Neighbours, neighbours, "neighbour relation")
-    filter = filter_for(budget, described, method, one_of(Currency, currency, "currency") if currency else None)
+    relation = member_of(Neighbours, neighbours, "neighbour relation")
+    filter = filter_for(budget, described, method, member_of(Currency, currency, "currency") if currency else None)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
-    wanted = wishes(workload)
-    check_wishes(wanted, described)
+    wanted = parse_targets(workload)
+    check_targets(wanted, described)
     known_rows = rows if rows is not None else described.rows
-    custody = rehearse(described, filter, epsilon=budget.epsilon, neighbours=relation, people=known_rows or 0)
+    custody = open_dry_run(described, filter, epsilon=budget.epsilon, neighbours=relation, people=known_rows or 0)
     began = perf_counter()
-    measured = perform(custody, method, progress, wanted=wanted) if method.reads_rows else Measurements()
+    measured = discover_and_measure(custody, method, progress, wanted=wanted) if method.reads_rows else Measurements()
     took = perf_counter() - began
     charged: dict[str, Fraction] = {}
     for asked, cost in custody.charges:
         charged[asked] = charged.get(asked, Fraction(0)) + cost.amount / filter.total
-    told = known(custody.schema, measured)
+    told = known_marginals(custody.schema, measured)
     made = None
     if known_rows and outlook:
-        made = forecast(custody.schema, method, measured, rows=known_rows, measuring=took)[0]
+        made = forecast_run(custody.schema, method, measured, rows=known_rows, measuring=took)[0]
     return Plan(
         synthesizer=method.name,
         budget=budget,
         currency=filter.currency,
         amount=filter.total,
-        discovery=sum((share for asked, share in charged.items() if asked in LEARNING), Fraction(0)),
+        discovery=sum((share for asked, share in charged.items() if asked in DISCOVERY_QUESTIONS), Fraction(0)),
         stages=tuple(charged.items()),
-        marginals=_asked(measured, told, filter.total),
+        marginals=_planned_marginals(measured, told, filter.total),
         known=told,
         assumed=tuple(
-            f"{c.name}: {_assumption(c)}" for c in map(described.__getitem__, described) if not c.closed or uncut(c)
+            f"{c.name}: {_describe_assumption(c)}"
+            for c in map(described.__getitem__, described)
+            if not c.is_closed or needs_bins(c)
         ),
         warnings=(
-            *advice(budget, rows=known_rows),
-            *(_smaller(method, described, budget, relation) if currency is None else ()),
+            *advise_on_budget(budget, rows=known_rows),
+            *(_advise_smaller_noise(method, described, budget, relation) if currency is None else ()),
         ),
         rows=known_rows,
         forecast=made,
@@ -231,7 +239,7 @@ def plan(
     )
 
 
-def _smaller(method: Synthesizer, schema: Schema, budget: Budget, neighbours: Neighbours) -> Iterator[str]:
+def _advise_smaller_noise(method: Synthesizer, schema: Schema, budget: Budget, neighbours: Neighbours) -> Iterator[str]:
     """That another noise would be smaller, and what it costs."""
     if method.smallest_noise(schema, budget, neighbours) is not budget.currency:
         guess = 100 / (1 + math.exp(-float(budget.epsilon)))
@@ -263,8 +271,10 @@ def epsilon_for(
     if not 0 < accuracy < 1:
         raise Refused("An accuracy is a share of the rows between 0 and 1, such as 0.02. Nothing was spent")
 
-    def at(exponent: int, outlook: bool = False) -> Plan:
-        step = Fraction(_STEPS[exponent % len(_STEPS)], 10) * Fraction(10) ** (exponent // len(_STEPS))
+    def plan_at(exponent: int, outlook: bool = False) -> Plan:
+        step = Fraction(_EPSILON_TENTHS[exponent % len(_EPSILON_TENTHS)], 10) * Fraction(10) ** (
+            exponent // len(_EPSILON_TENTHS)
+        )
         return plan(
             schema,
             epsilon=step,
@@ -277,18 +287,18 @@ def epsilon_for(
             outlook=outlook,
         )
 
-    def enough(found: Plan) -> bool:
+    def is_accurate(found: Plan) -> bool:
         return found.noise is None or found.noise <= accuracy
 
     # From ε = 1 in strides of half a power of ten up, or down, until it is between two; a rehearsal takes longer the larger ε is.
-    stride, least, most = len(_STEPS) // 2, -3 * len(_STEPS), 2 * len(_STEPS)
+    stride, least, most = len(_EPSILON_TENTHS) // 2, -3 * len(_EPSILON_TENTHS), 2 * len(_EPSILON_TENTHS)
     high = 0
-    if enough(at(high)):
-        while high > least and enough(at(high - stride)):
+    if is_accurate(plan_at(high)):
+        while high > least and is_accurate(plan_at(high - stride)):
             high -= stride
     else:
         high += stride
-        while not enough(found := at(high)):
+        while not is_accurate(found := plan_at(high)):
             if high >= most:
                 raise Refused(
                     f"Not even ε = {float(found.budget.epsilon):g} brings noise below {accuracy:g} with {rows:,} rows. Release fewer"
@@ -298,16 +308,18 @@ def epsilon_for(
     low = high - stride
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(at(middle)) else (middle, high)
+        low, high = (low, middle) if is_accurate(plan_at(middle)) else (middle, high)
     # What a rehearsal chooses depends on its noise, so the one with the outlook may need a little more.
-    found = at(high, outlook=True)
-    while not enough(found):
+    found = plan_at(high, outlook=True)
+    while not is_accurate(found):
         high += 1
-        found = at(high, outlook=True)
+        found = plan_at(high, outlook=True)
     return replace(found, accuracy=accuracy)
 
 
-def _asked(measured: Measurements, told: Sequence[Known], total: Fraction) -> tuple[Asked, ...]:
+def _planned_marginals(
+    measured: Measurements, told: Sequence[KnownMarginal], total: Fraction
+) -> tuple[PlannedMarginal, ...]:
     """Every marginal once, however often and by whatever map it is asked for."""
     looks: dict[Clique, list[Measurement]] = {}
     for m in measured:
@@ -318,23 +330,23 @@ def _asked(measured: Measurements, told: Sequence[Known], total: Fraction) -> tu
         finest = max(some, key=lambda m: (m.values.size, m.plain))
         cells = finest.values.size
         share = sum((m.cost.amount for m in some), Fraction(0)) / total
-        deviation, size = noise.get((frozenset(clique), cells)) or _own(finest, some)
-        found.append(Asked(clique=clique, cells=cells, deviation=deviation, size=size, share=share))
+        deviation, size = noise.get((frozenset(clique), cells)) or _own_noise(finest, some)
+        found.append(PlannedMarginal(clique=clique, cells=cells, deviation=deviation, size=size, share=share))
     return tuple(found)
 
 
-def _own(look: Measurement, looks: Sequence[Measurement]) -> tuple[float, float] | tuple[None, None]:
+def _own_noise(look: Measurement, looks: Sequence[Measurement]) -> tuple[float, float] | tuple[None, None]:
     """The noise left on counts, such as those of coarser bins, by the looks alone that asked for the same; a residual has none."""
     if any(isinstance(axis, Centring) for axis in look.maps):
         return None, None
     same = [m for m in looks if m.maps == look.maps]
     deviation = 1 / math.sqrt(sum(1 / cell_variance(m) for m in same))
-    return deviation, min(MEAN * deviation, *(noise_size(m.law, m.scale) for m in same))
+    return deviation, min(MEAN_ABS_NORMAL * deviation, *(noise_size(m.law, m.scale) for m in same))
 
 
-def _assumption(column: Column) -> str:
-    if column.closed:
-        return f"at most {MOST_ALONE} bins, as many as noise allows"
-    if isinstance(column, Categorical | Undeclared):
+def _describe_assumption(column: Column) -> str:
+    if column.is_closed:
+        return f"at most {MAX_LONE_COLUMN_BINS} bins, as many as noise allows"
+    if isinstance(column, Categorical | UndeclaredColumn):
         return f"{ASSUMED_VALUES} values"
     return f"bounds {ASSUMED_RANGE:,} steps apart"

@@ -5,26 +5,26 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from understudy.releases.guarantee import SYMBOLS, stated
-from understudy.text import aligned, amount, listed, percent
+from understudy.releases.guarantee import GUARANTEE_SYMBOLS, format_amount
+from understudy.text import align_columns, format_count, format_percent, join_words
 
 if TYPE_CHECKING:
     from understudy.workflow.plan import Plan
 
-MOST = 20
+MAX_OUTLINE_MARGINALS = 20
 """Marginals listed one by one; the others are summed up."""
 
 
-def lines(plan: Plan) -> list[str]:
+def plan_lines(plan: Plan) -> list[str]:
     """The whole of it."""
-    text = _head(plan)
+    text = _spending_lines(plan)
     if plan.marginals:
-        text += ["", *_table(plan)]
+        text += ["", *_marginal_lines(plan)]
         if plan.rows is None:
             text.append(
                 "Say the number of rows (--rows) to see how far noise alone would move each, how long a run takes, and what it needs."
             )
-        text += _outlook(plan)
+        text += _forecast_lines(plan)
     if plan.assumed:
         text += ["", "Assumed here, learned in the run:", *(f"  {line}" for line in plan.assumed)]
     if plan.basis:
@@ -40,19 +40,19 @@ def lines(plan: Plan) -> list[str]:
     return [*text, "", "No data was touched and nothing was spent."]
 
 
-def summary(plan: Plan) -> list[str]:
+def plan_summary(plan: Plan) -> list[str]:
     """The lines that matter most."""
-    return [*_head(plan), *(line for line in _outlook(plan) if line and not line.startswith(" "))]
+    return [*_spending_lines(plan), *(line for line in _forecast_lines(plan) if line and not line.startswith(" "))]
 
 
-def page(plan: Plan) -> str:
+def plan_html(plan: Plan) -> str:
     """The whole of it for a notebook, with a figure of what ε means in the place of its bar."""
     said = plan.meaning
-    text = escape("\n".join(line for line in lines(plan) if said.bar() not in line))
+    text = escape("\n".join(line for line in plan_lines(plan) if said.bar() not in line))
     return f'<pre style="white-space:pre-wrap">{text}</pre>{said.figure()}'
 
 
-def _found(plan: Plan) -> list[str]:
+def _epsilon_search_lines(plan: Plan) -> list[str]:
     """Which ε was found, where an accuracy was asked for."""
     if plan.accuracy is None:
         return []
@@ -60,34 +60,34 @@ def _found(plan: Plan) -> list[str]:
     if plan.noise is None:
         return [f"{this} but no noise on columns or pairs is foreseen, so nothing says whether it is enough."]
     kinds = [(word, plan.noise_of(i)) for i, word in enumerate(("columns", "pairs"), 1)]
-    each = listed([f"{word} alone {100 * noise:.2g} %" for word, noise in kinds if noise is not None])
-    what = "columns and pairs" if plan.paired else "columns"
+    each = join_words([f"{word} alone {100 * noise:.2g} %" for word, noise in kinds if noise is not None])
+    what = "columns and pairs" if plan.has_pairs else "columns"
     return [
         f"{this} at which noise alone moves measured {what} by at most {100 * plan.accuracy:g} % of the rows in the median:"
         f" here {100 * plan.noise:.2g} %{f' ({each})' if each else ''}."
     ]
 
 
-def _head(plan: Plan) -> list[str]:
-    price = "" if plan.currency == "pure" else f" ({stated(SYMBOLS[plan.currency], plan.amount)})"
-    text = [*_found(plan), f"{plan.synthesizer} would spend {plan.budget}{price}."]
+def _spending_lines(plan: Plan) -> list[str]:
+    price = "" if plan.currency == "pure" else f" ({format_amount(GUARANTEE_SYMBOLS[plan.currency], plan.amount)})"
+    text = [*_epsilon_search_lines(plan), f"{plan.synthesizer} would spend {plan.budget}{price}."]
     if plan.discovery:
-        text.append(f"learning  {percent(float(plan.discovery))} of it, for what the schema leaves open")
+        text.append(f"learning  {format_percent(float(plan.discovery))} of it, for what the schema leaves open")
     if plan.marginals:
-        text.append(f"measuring {amount(len(plan.marginals), 'marginal')}, {amount(plan.cells, 'cell')}")
+        text.append(f"measuring {format_count(len(plan.marginals), 'marginal')}, {format_count(plan.cells, 'cell')}")
     return text
 
 
-def _table(plan: Plan) -> list[str]:
-    shown = sorted(plan.marginals, key=lambda m: -m.cells)[:MOST]
+def _marginal_lines(plan: Plan) -> list[str]:
+    shown = sorted(plan.marginals, key=lambda m: -m.cells)[:MAX_OUTLINE_MARGINALS]
     rows = [["marginal", "cells", "noise on each", "share", "moved by noise"]]
     for m in shown:
         expected = plan.expected(m)
         noise = "" if m.deviation is None else f"± {m.deviation:.3g}"
-        moved = "" if expected is None else percent(expected)
-        rows.append([" × ".join(m.clique) or "(total)", f"{m.cells:,}", noise, percent(float(m.share)), moved])
+        moved = "" if expected is None else format_percent(expected)
+        rows.append([" × ".join(m.clique) or "(total)", f"{m.cells:,}", noise, format_percent(float(m.share)), moved])
     left = len(plan.marginals) - len(shown)
-    text = aligned(rows if plan.rows else [row[:-1] for row in rows], right=[1, 2, 3, 4])
+    text = align_columns(rows if plan.rows else [row[:-1] for row in rows], right=[1, 2, 3, 4])
     if left > 0:
         text.append(f"and {left} smaller")
     if plan.rows:
@@ -101,34 +101,40 @@ def _table(plan: Plan) -> list[str]:
     return text
 
 
-def _outlook(plan: Plan) -> list[str]:
+def _forecast_lines(plan: Plan) -> list[str]:
     """What noise leaves of small groups, and what an imagined run took and missed by."""
     text = []
     ones, twos = plan.group(1), plan.group(2)
     if ones is not None:
         also = "" if twos is None else f", {twos:,} in a table of two columns"
-        text += ["", f"smallest group that survives the noise: {amount(ones, 'row')} in one column{also}"]
+        text += ["", f"smallest group that survives the noise: {format_count(ones, 'row')} in one column{also}"]
     made = plan.forecast
     if made is None or plan.noise is None:
         return text
-    text.append(f"this machine would need about {_seconds(made.total_seconds)} and {-(-made.memory // 2**20):,} MiB")
-    moved = f"noise alone would move a measured {_moved(plan)} of the rows in the median, all answers taken together"
-    if not plan.paired:
+    text.append(
+        f"this machine would need about {_duration_phrase(made.total_seconds)} and {-(-made.memory // 2**20):,} MiB"
+    )
+    moved = (
+        f"noise alone would move a measured {_noise_phrase(plan)} of the rows in the median, all answers taken together"
+    )
+    if not plan.has_pairs:
         return [*text, moved]
-    text.append(f"{moved}; all in all, pairs of columns would be off by {percent(made.least)} to {percent(made.error)}")
+    text.append(
+        f"{moved}; all in all, pairs of columns would be off by {format_percent(made.least)} to {format_percent(made.error)}"
+    )
     text.append(
         "  (the one if columns do not depend on each other at all, the other in a rehearsal on imagined rows in which they depend so"
-        f" much that columns on their own would be off by {percent(made.independent)})"
+        f" much that columns on their own would be off by {format_percent(made.independent)})"
     )
     return text
 
 
-def _moved(plan: Plan) -> str:
+def _noise_phrase(plan: Plan) -> str:
     """What noise does to columns and pairs; where only coarser bins are measured, to these."""
     found = {"column": plan.noise_of(1), "pair": plan.noise_of(2)}
-    said = [f"{word} by {percent(noise)}" for word, noise in found.items() if noise is not None]
-    return listed(said or [f"table by {percent(plan.noise or 0.0)}"])
+    said = [f"{word} by {format_percent(noise)}" for word, noise in found.items() if noise is not None]
+    return join_words(said or [f"table by {format_percent(plan.noise or 0.0)}"])
 
 
-def _seconds(span: float) -> str:
+def _duration_phrase(span: float) -> str:
     return f"{span:.1f} seconds" if span < 60 else f"{span / 60:.1f} minutes"

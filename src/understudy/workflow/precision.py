@@ -15,16 +15,16 @@ from itertools import combinations
 from math import prod
 
 from understudy.measurements import AxisMap, Centring, Clique, Measurement, Measurements, Partition
-from understudy.models.estimates.noise_moments import cell_variance, least_size
-from understudy.models.fitting.marginal_strength import MEAN
+from understudy.models.estimates.noise_moments import cell_variance, min_noise_size
+from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
 from understudy.schema import Schema
 
-WHOLE = 8
+MAX_SPLIT_COLUMNS = 8
 """Columns of the largest marginals that are split into all their parts, which are 2⁸; a larger one tells of its columns and pairs alone."""
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownMarginal:
     """A marginal of which everything would be measured: its cells, and what noise leaves on each, in rows: deviation and mean size."""
 
     clique: Clique
@@ -33,7 +33,7 @@ class Known:
     size: float
 
 
-def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
+def known_marginals(schema: Schema, measured: Measurements) -> tuple[KnownMarginal, ...]:
     """Every column and pair inside what is measured, and every larger marginal that is, in the schema's order.
 
     >>> from fractions import Fraction
@@ -45,7 +45,7 @@ def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
     >>> two, law, cost = Identity(2), Law.DISCRETE_GAUSSIAN, Cost(Currency.GDP, Fraction(1))
     >>> both = Measurement(("smoker", "cough"), (two, two), np.zeros((2, 2), np.int64), law, Fraction(2), cost)
     >>> one = Measurement(("cough",), (two,), np.zeros(2, np.int64), law, Fraction(2), cost)
-    >>> [(*k.clique, round(k.deviation, 2)) for k in known(schema, Measurements((both, one)))]
+    >>> [(*k.clique, round(k.deviation, 2)) for k in known_marginals(schema, Measurements((both, one)))]
     [('smoker', 2.31), ('cough', 1.63), ('smoker', 'cough', 1.63)]
     """
     order = {name: i for i, name in enumerate(schema)}
@@ -53,8 +53,10 @@ def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
     larger: set[Clique] = set()
     looks: dict[str, list[Measurement]] = {name: [m for m in measured if name in m.clique] for name in schema}
     for m in measured:
-        whole = len(m.clique) <= WHOLE
-        for tau, variance in _parts(m.clique, m.maps, cell_variance(m), most=WHOLE if whole else 2):
+        whole = len(m.clique) <= MAX_SPLIT_COLUMNS
+        for tau, variance in _subset_variances(
+            m.clique, m.maps, cell_variance(m), most=MAX_SPLIT_COLUMNS if whole else 2
+        ):
             key = tuple(sorted(tau, key=order.__getitem__))
             precision[key] = precision.get(key, 0.0) + 1 / variance
         if whole and len(m.clique) > 2:
@@ -75,12 +77,14 @@ def known(schema: Schema, measured: Measurements) -> tuple[Known, ...]:
                     variance += free / precision[tau] * (inside / cells) ** 2 if tau in precision else math.inf
         if math.isfinite(variance):
             deviation = math.sqrt(variance)
-            size = min(MEAN * deviation, least_size(looks[clique[0]], clique, cells))
-            found.append(Known(clique, cells, deviation, size))
+            size = min(MEAN_ABS_NORMAL * deviation, min_noise_size(looks[clique[0]], clique, cells))
+            found.append(KnownMarginal(clique, cells, deviation, size))
     return tuple(found)
 
 
-def _parts(clique: Clique, maps: tuple[AxisMap, ...], variance: float, *, most: int) -> list[tuple[Clique, float]]:
+def _subset_variances(
+    clique: Clique, maps: tuple[AxisMap, ...], variance: float, *, most: int
+) -> list[tuple[Clique, float]]:
     """The sets of at most so many columns that a table speaks of, each with the variance of a cell before centring."""
     parts: list[tuple[Clique, float]] = [((), variance)]
     for name, axis in zip(clique, maps, strict=True):

@@ -12,25 +12,25 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.ledger import Ledger
-from understudy.accounting.run import Run
+from understudy.accounting.run import LedgerRun
 from understudy.errors import Refused
-from understudy.tables import Source
+from understudy.tables import TableSource
 
-UNCHECKED = (
+UNCHECKED_ROWS_NOTE = (
     "answers it had stored are used again, the rest is asked of the rows as they are now. The table has the name, kind and columns of"
     " before; that its rows are the same is for you to know, no digest of them is kept"
 )
 """What is said to whoever resumes a run."""
 
 
-def describe_table(source: Source) -> dict[str, str]:
+def describe_table(source: TableSource) -> dict[str, str]:
     """What is public about a table, as a reservation keeps it; of its columns a digest of their names."""
     return {"name": source.title, "kind": source.kind, "columns": digest_of(list(source.names))}
 
 
 def resume_run(
-    book: Ledger, name: str, source: Source, *, budget: Budget, delta: object, currency: Currency | None
-) -> Run:
+    book: Ledger, name: str, source: TableSource, *, budget: Budget, delta: object, currency: Currency | None
+) -> LedgerRun:
     """The run of that name, refused where it was begun with another budget or currency, or on a table that is visibly another one."""
     run = book.resume(name)
     if run.budget != Budget(budget.epsilon, run.budget.delta if delta is None else budget.delta):

@@ -13,7 +13,7 @@ from understudy.models.estimates.pooling import pool_total
 from understudy.schema import Schema
 from understudy.tables import Table
 
-SURELY, NEARLY = 5.0, 0.02
+MIN_MISCOUNT_DEVIATIONS, MAX_MISCOUNT_SHARE = 5.0, 0.02
 """Deviations of noise beyond which it is not chance, and the share of all rows within which a number is right enough."""
 
 
@@ -26,7 +26,7 @@ def refuse_miscounted(table: Table, schema: Schema, neighbours: Neighbours) -> N
         )
 
 
-def miscounted(schema: Schema, measurements: Measurements) -> str:
+def describe_miscount(schema: Schema, measurements: Measurements) -> str:
     """What a declared number of rows is off by, if what was measured cannot be squared with it: counts follow the number all the same.
 
     That answers disagree is told from what was paid for. A number that is nearly right is good enough.
@@ -34,7 +34,7 @@ def miscounted(schema: Schema, measurements: Measurements) -> str:
     if schema.rows is None:
         return ""
     rows, variance = pool_total(replace(schema, rows=None), measurements)
-    if not abs(rows - schema.rows) > SURELY * math.sqrt(variance) + NEARLY * schema.rows:
+    if not abs(rows - schema.rows) > MIN_MISCOUNT_DEVIATIONS * math.sqrt(variance) + MAX_MISCOUNT_SHARE * schema.rows:
         return ""
     return (
         f"the schema says {schema.rows:,}, and what was measured adds up to about {max(round(rows), 0):,}."

@@ -14,25 +14,25 @@ import numpy as np
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Rows, Till
-from understudy.curator.simulation.canaries import Encoded
+from understudy.curator import Custody, Room, TableProtocol, Till
+from understudy.curator.simulation.canaries import EncodedRows
 from understudy.errors import Refused
-from understudy.evaluation.risk.membership import Codes, by_shadows, everybody, rarest
-from understudy.findings import Finding, Progress, Unavailable, silent
+from understudy.evaluation.risk.membership import Codes, attack_by_shadows, codes_of_table, find_rarest_row
+from understudy.findings import Finding, Progress, Unavailable, ignore_progress
 from understudy.releases import Release
-from understudy.releases.guarantee import Promise
+from understudy.releases.guarantee import GuaranteeKind
 from understudy.synthesizers import Synthesizer, make
-from understudy.synthesizers import silent as unheard
-from understudy.synthesizers.workload import Wish, check_wishes, wishes
-from understudy.tables import Source, Table
-from understudy.workflow.audit_harness import Practice
-from understudy.workflow.synthesize import ask, filter_for
+from understudy.synthesizers import ignore_progress as unheard
+from understudy.synthesizers.workload import Wish, check_targets, parse_targets
+from understudy.tables import Table, TableSource
+from understudy.workflow.audit_harness import UnchargedRun
+from understudy.workflow.synthesize import filter_for, measure_closed_schema
 
 
-def remaker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[Codes], Codes]:
+def shadow_release_maker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[Codes], Codes]:
     """Rows of codes to so many synthetic rows of codes, as the release was made. Charges nothing."""
     promise, schema = release.guarantee, release.schema
-    if promise.kind is not Promise.PRIVATE or promise.currency is None:
+    if promise.kind is not GuaranteeKind.PRIVATE or promise.currency is None:
         raise Unavailable("the release was made without a budget, so there is none to make it anew with")
     if schema.unit.id is not None:
         raise Unavailable("rows were bounded per unit by a secret draw, which shadow releases do not repeat")
@@ -40,62 +40,70 @@ def remaker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[
         raise Unavailable(
             "the release hides whose row it is, not that there is one; shadows are told apart by a row more"
         )
-    method, wanted = as_told(release)
+    method, wanted = configured_synthesizer(release)
     budget = Budget.of(promise.epsilon, promise.delta)
 
-    def made(codes: Codes) -> Codes:
+    def make_shadow(codes: Codes) -> Codes:
         filter = filter_for(budget, schema, method, promise.currency)
-        table = Encoded(schema, {name: np.asarray(codes[name], np.int64) for name in schema})
+        table = EncodedRows(schema, {name: np.asarray(codes[name], np.int64) for name in schema})
         room = Room(
-            table=cast(Rows, table),
-            till=Till(Practice(), filter),
+            table=cast(TableProtocol, table),
+            till=Till(UnchargedRun(), filter),
             neighbours=promise.neighbours,
             currency=filter.currency,
             epsilon=budget.epsilon,
             max_rows=1,
         )
-        measured = ask(Custody(room, schema), method, unheard, wanted=wanted)
+        measured = measure_closed_schema(Custody(room, schema), method, unheard, wanted=wanted)
         # The same number of rows with and without the person, who is not to be told by that alone.
         return cast(Codes, method.estimate(schema, measured, rng).sample(rows, rng))
 
-    return made
+    return make_shadow
 
 
-def as_told(release: Release) -> tuple[Synthesizer, tuple[Wish, ...]]:
+def configured_synthesizer(release: Release) -> tuple[Synthesizer, tuple[Wish, ...]]:
     """The synthesizer as it was set, and what it was asked to be good at; unavailable where the release does not hold all of it."""
     options = dict(release.options)
     if options.pop("public_table", None) is not None:
         raise Unavailable("the release was made with the help of a public table, which it does not hold")
     told = options.pop("workload", None)
     try:
-        wanted = wishes(str(told).split("; ")) if told is not None else ()
-        check_wishes(wanted, release.schema)
+        wanted = parse_targets(str(told).split("; ")) if told is not None else ()
+        check_targets(wanted, release.schema)
         return make(release.synthesizer, **options), wanted
     except Refused:
         raise Unavailable("what its synthesizer was told cannot be read back from the release") from None
 
 
-def attack(
-    source: Source,
+def attack_by_shadow_releases(
+    source: TableSource,
     release: Release,
     *,
     shadows: int,
     guarantee: tuple[float, float] | None,
     rng: np.random.Generator,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Finding:
     """Shadow releases with and without the person whose values are rarest."""
     missing = [name for name in release.schema if name not in source.names]
     if missing:
         raise Unavailable(f'column "{missing[0]}" of the release is not in the real table')
-    rows = everybody(Table(source, release.schema))
-    make_one = remaker(release, len(next(iter(rows.values()))), rng)
+    rows = codes_of_table(Table(source, release.schema))
+    make_one = shadow_release_maker(release, len(next(iter(rows.values()))), rng)
     done = 0
 
-    def watched(codes: Codes) -> Codes:
+    def make_with_progress(codes: Codes) -> Codes:
         nonlocal done
         progress("Membership by shadow releases", done / (2 * shadows))
         done += 1
         return make_one(codes)
 
-    return by_shadows(rows, rarest(rows), watched, schema=release.schema, rng=rng, shadows=shadows, guarantee=guarantee)
+    return attack_by_shadows(
+        rows,
+        find_rarest_row(rows),
+        make_with_progress,
+        schema=release.schema,
+        rng=rng,
+        shadows=shadows,
+        guarantee=guarantee,
+    )

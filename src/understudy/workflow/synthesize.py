@@ -25,38 +25,38 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window, check_epsilon, discovery_shares, needs_delta
 from understudy.errors import Refused
 from understudy.measurements import Measurements
-from understudy.models.progress import watching
+from understudy.models.progress import watch_fits
 from understudy.models.rules.satisfiability import refuse_contradictions
-from understudy.releases import Guarantee, Release, Statement, Step
-from understudy.releases.file.document import COLUMNS_LIMIT
-from understudy.releases.output.frames import KINDS
+from understudy.releases import BudgetStatement, BudgetStep, Guarantee, Release
+from understudy.releases.file.document import MAX_RELEASE_COLUMNS
+from understudy.releases.output.frames import FRAME_KINDS
 from understudy.releases.release import environment
-from understudy.schema import Broken, Schema, load_schema, schema_to_dict
-from understudy.schema.disclosed import LOST, declarations, learned
-from understudy.synthesizers import Progress, Synthesizer, make, silent
-from understudy.synthesizers.base import DROPPED, MISCOUNTED, NOTES, RESUMED
-from understudy.synthesizers.options import written
-from understudy.synthesizers.workload import Wish, check_wishes, coarser, wishes, workload_of
-from understudy.tables import Source, Table
+from understudy.schema import BrokenRowPolicy, Schema, load_schema, schema_to_dict
+from understudy.schema.disclosed import LOST_COLUMN_NOTE, describe_declared, describe_learned
+from understudy.synthesizers import Progress, Synthesizer, ignore_progress, make
+from understudy.synthesizers.base import DROPPED_NOTE, MISCOUNTED_NOTE, NOTE_PREFIXES, RESUMED_NOTE
+from understudy.synthesizers.options import option_text
+from understudy.synthesizers.workload import Wish, check_targets, parse_targets, range_partitions, workload_of
+from understudy.tables import Table, TableSource
 from understudy.workflow.account import announce_account, open_ledger
-from understudy.workflow.open import left_out, one_of, open_source, refuse_tiny, schema_for, without_notes
-from understudy.workflow.public_prior import consult, declared, refuse_unlike
-from understudy.workflow.resuming import UNCHECKED, describe_table, resume_run
-from understudy.workflow.rowcount import miscounted, refuse_miscounted
+from understudy.workflow.open import describe_left_out, member_of, open_source, refuse_tiny, schema_for, without_notes
+from understudy.workflow.public_prior import describe_public_table, measure_public_distances, refuse_unlike
+from understudy.workflow.resuming import UNCHECKED_ROWS_NOTE, describe_table, resume_run
+from understudy.workflow.rowcount import describe_miscount, refuse_miscounted
 
-THRESHOLD_SHARE = Fraction(1, 10)
+THRESHOLD_DELTA_SHARE = Fraction(1, 10)
 """Part of δ set aside for thresholds, where any are needed."""
 
-RANGES_SHARE = Fraction(1, 10)
+RANGE_BINS_SHARE = Fraction(1, 10)
 """Part of the budget for the coarser bins of ranges, where a run is about nothing else."""
 
 DEFAULT_SYNTHESIZER = "adaptive"
 
-Spending = Callable[[float], None]
+SpendingProgress = Callable[[float], None]
 """Told the part of a run's budget that was charged so far, from 0 to 1."""
 
 
-def unwatched(share: float) -> None:
+def ignore_spending(share: float) -> None:
     """Spending nobody watches."""
 
 
@@ -77,8 +77,8 @@ def synthesize(
     resume: str | None = None,
     run_id: str | None = None,
     seed: int | None = None,
-    progress: Progress = silent,
-    spending: Spending = unwatched,
+    progress: Progress = ignore_progress,
+    spending: SpendingProgress = ignore_spending,
 ) -> Release:
     """Release a differentially private stand-in for a table.
 
@@ -107,24 +107,24 @@ def synthesize(
         raise Refused("A seed is a whole number from 0 up. Nothing was spent.")
     rng = np.random.default_rng(seed)
     if not method.reads_rows:
-        return _without_rows(data, schema, method, rng, progress)
-    relation = one_of(Neighbours, neighbours, "neighbour relation")
+        return _release_without_rows(data, schema, method, rng, progress)
+    relation = member_of(Neighbours, neighbours, "neighbour relation")
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     source = open_source(data)
     described = without_notes(schema_for(source, schema))
-    chosen = one_of(Currency, currency, "currency") if currency else None
+    chosen = member_of(Currency, currency, "currency") if currency else None
     filter = filter_for(budget, described, method, chosen)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
-    wanted = wishes(workload)
-    check_wishes(wanted, described)
-    prior = None if public is None else open_source(public).unguarded(described)
+    wanted = parse_targets(workload)
+    check_targets(wanted, described)
+    prior = None if public is None else open_source(public).without_formula_guards(described)
     if prior is not None:
         refuse_unlike(prior, described, source)
     source.check([*described, *([described.unit.id] if described.unit.id is not None else [])])
-    if gone := left_out(source, described, given=schema is not None):
-        progress(f"{DROPPED}: {gone}", 0.0)  # for who makes the release; it is not in it
+    if gone := describe_left_out(source, described, given=schema is not None):
+        progress(f"{DROPPED_NOTE}: {gone}", 0.0)  # for who makes the release; it is not in it
     made_with = environment()
     name = resume if resume is not None else secrets.token_hex(8) if run_id is None else run_id
     if ledger is None and (news := announce_account(source)):
@@ -137,14 +137,14 @@ def synthesize(
         if resume is not None:
             run = resume_run(book, resume, source, budget=budget, delta=delta, currency=chosen)
             budget, filter = run.budget, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
-            progress(f"{RESUMED}: {UNCHECKED}", 0.0)
+            progress(f"{RESUMED_NOTE}: {UNCHECKED_ROWS_NOTE}", 0.0)
         with account_for_failure(book.path, name):
             if run is None:
                 event, facts = f"synthesize {method.name}", describe_table(source)
                 run = book.reserve(budget, event=event, filter=filter, analyst=analyst, run_id=name, table=facts)
             room = Room(
                 table=table,
-                till=Till(run, filter, context=_context(described, method, _told(wanted, prior))),
+                till=Till(run, filter, context=_context_digest(described, method, _further_options(wanted, prior))),
                 neighbours=relation,
                 currency=filter.currency,
                 epsilon=budget.epsilon,
@@ -153,43 +153,43 @@ def synthesize(
             custody = Custody(room, described)
             notes: list[str] = []
 
-            def told(stage: str, done: float) -> None:
-                if stage.startswith(NOTES):
+            def report_stage(stage: str, done: float) -> None:
+                if stage.startswith(NOTE_PREFIXES):
                     notes.append(f"{stage[:1].upper()}{stage[1:]}.")
                 spending(float(sum(cost.amount for _, cost in custody.charges) / filter.total))
                 progress(stage, done)
 
-            measurements = perform(custody, method, told, wanted=wanted, public=prior)
-            if off := miscounted(custody.schema, measurements):
-                told(f"{MISCOUNTED}: {off}", 1.0)
+            measurements = discover_and_measure(custody, method, report_stage, wanted=wanted, public=prior)
+            if off := describe_miscount(custody.schema, measurements):
+                report_stage(f"{MISCOUNTED_NOTE}: {off}", 1.0)
             run.finish()
             head = book.head
             book.close()  # a fit may take long, and needs no account
             progress("fitting", 0.0)
-            with watching(progress):
+            with watch_fits(progress):
                 model = method.estimate(custody.schema, measurements, rng)
             progress("fitting", 1.0)
             return Release(
-                guarantee=_guarantee(custody, described, budget, filter, method, prior),
+                guarantee=_make_guarantee(custody, described, budget, filter, method, prior),
                 schema=custody.schema,
                 measurements=measurements,
                 model=model,
-                statement=_statement(custody, budget, filter, dataset=book.dataset, head=head, run=run.id),
+                statement=_make_statement(custody, budget, filter, dataset=book.dataset, head=head, run=run.id),
                 synthesizer=method.name,
-                options=_options(method) | _told(wanted, prior),
+                options=_synthesizer_options(method) | _further_options(wanted, prior),
                 environment=made_with,
                 frame=_frame_kind(source),
                 notes=tuple(dict.fromkeys(notes)),
             )
 
 
-def perform(
+def discover_and_measure(
     custody: Custody,
     method: Synthesizer,
     progress: Progress,
     *,
     wanted: Sequence[Wish] = (),
-    public: Source | None = None,
+    public: TableSource | None = None,
 ) -> Measurements:
     """Everything of a run that is paid for: discovery, bins for ranges, how far a public table is off, then what the synthesizer measures.
 
@@ -199,29 +199,29 @@ def perform(
     share = sum(discovery_shares(custody.schema), Fraction(0))
     custody.discover(share=share, delta=discovery_delta, progress=progress)
     custody.hand_over()
-    return ask(custody, method, progress, wanted=wanted, public=public)
+    return measure_closed_schema(custody, method, progress, wanted=wanted, public=public)
 
 
-def ask(
+def measure_closed_schema(
     custody: Custody,
     method: Synthesizer,
     progress: Progress,
     *,
     wanted: Sequence[Wish] = (),
-    public: Source | None = None,
+    public: TableSource | None = None,
 ) -> Measurements:
     """What is paid for once the schema is closed."""
     schema = custody.schema
-    bins = coarser(schema, wanted)
+    bins = range_partitions(schema, wanted)
     if bins:
         part = sum(w.weight for w in wanted if w.what == "ranges") / sum(w.weight for w in wanted)
-        share = RANGES_SHARE * Fraction(part).limit_denominator(100)
+        share = RANGE_BINS_SHARE * Fraction(part).limit_denominator(100)
         custody.keep(custody.measure([clique for clique, _ in bins], share=share, maps=[axes for _, axes in bins]))
     if public is not None:
-        custody.keep(consult(custody, public))
+        custody.keep(measure_public_distances(custody, public))
     custody.hand_over()
     progress("measuring", 0.0)
-    with watching(progress):  # some algorithms fit after every round
+    with watch_fits(progress):  # some algorithms fit after every round
         measurements = method.measure(Window(custody), workload_of(schema, wanted), progress)
     progress("measuring", 1.0)
     return measurements
@@ -231,7 +231,7 @@ def filter_for(budget: Budget, schema: Schema, method: Synthesizer, currency: Cu
     """What the run may spend; part of δ is set aside where thresholds are needed."""
     thresholds = needs_delta(schema) or method.needs_delta
     return Filter.of(
-        budget, currency=currency, threshold_delta=budget.delta * THRESHOLD_SHARE if thresholds else Fraction(0)
+        budget, currency=currency, threshold_delta=budget.delta * THRESHOLD_DELTA_SHARE if thresholds else Fraction(0)
     )
 
 
@@ -241,9 +241,9 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: F
         raise Refused(
             "No column is left to release: all are identifiers, text or left out. Change the schema. Nothing was spent"
         )
-    if len(schema.columns) > COLUMNS_LIMIT:
+    if len(schema.columns) > MAX_RELEASE_COLUMNS:
         raise Refused(
-            f"A release has at most {COLUMNS_LIMIT:,} columns. Leave some out with a schema, or split the table. Nothing was spent"
+            f"A release has at most {MAX_RELEASE_COLUMNS:,} columns. Leave some out with a schema, or split the table. Nothing was spent"
         )
     refuse_contradictions(schema)
     refuse_tiny(filter, schema.unit.max_rows)
@@ -259,14 +259,14 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: F
 
 def refuse_dropping(schema: Schema, neighbours: Neighbours) -> None:
     """Under replace the number of rows is exact, and rows that are left out would show in it."""
-    if neighbours is Neighbours.REPLACE and schema.broken is Broken.DROP and schema.breaches:
+    if neighbours is Neighbours.REPLACE and schema.broken is BrokenRowPolicy.DROP and schema.named_breaches:
         raise Refused(
             "broken: drop changes the number of rows, which the replace relation makes public."
             " Choose missing or keep, or protect by add_remove. Nothing was spent"
         )
 
 
-def _without_rows(
+def _release_without_rows(
     data: object, schema: Schema | str | Path | None, method: Synthesizer, rng: np.random.Generator, progress: Progress
 ) -> Release:
     """A release for which no row is read: only the schema."""
@@ -275,8 +275,8 @@ def _without_rows(
             f"{method.name} reads no rows, so it needs a schema that says everything: pass one. Nothing was spent"
         )
     described = without_notes(schema if isinstance(schema, Schema) else load_schema(schema))
-    if not described.closed:
-        name = next(n for n in described if not described[n].closed)
+    if not described.is_closed:
+        name = next(n for n in described if not described[n].is_closed)
         raise Refused(
             f"{name}: {method.name} reads no rows, so the schema must declare this column's domain. Nothing was spent"
         )
@@ -284,25 +284,25 @@ def _without_rows(
     method.check(described, delta=Fraction(0))
     progress("fitting", 1.0)
     return Release(
-        guarantee=Guarantee.without_data(public=declarations(described)),
+        guarantee=Guarantee.without_data(public=describe_declared(described)),
         schema=described,
         measurements=Measurements(),
         model=method.estimate(described, Measurements(), rng),
-        statement=Statement(),
+        statement=BudgetStatement(),
         synthesizer=method.name,
-        options=_options(method),
+        options=_synthesizer_options(method),
         frame=_frame_kind(open_source(data)),
     )
 
 
-def _options(method: Synthesizer) -> dict[str, str | int | float | bool | None]:
+def _synthesizer_options(method: Synthesizer) -> dict[str, str | int | float | bool | None]:
     """How the synthesizer was set, as a release can write it down and `make` reads it again."""
     settings = {field.name: getattr(method, field.name) for field in fields(method)}
     plain = (str, int, float, bool, type(None))
-    return {name: value if isinstance(value, plain) else written(value) for name, value in settings.items()}
+    return {name: value if isinstance(value, plain) else option_text(value) for name, value in settings.items()}
 
 
-def _told(wanted: Sequence[Wish], public: Source | None) -> dict[str, str | int | float | bool | None]:
+def _further_options(wanted: Sequence[Wish], public: TableSource | None) -> dict[str, str | int | float | bool | None]:
     """What else a run was told, as a release can write it down; no synthesizer has an option of these names."""
     found: dict[str, str | int | float | bool | None] = {}
     if wanted:
@@ -310,21 +310,21 @@ def _told(wanted: Sequence[Wish], public: Source | None) -> dict[str, str | int 
     return found if public is None else found | {"public_table": public.title}
 
 
-def _context(schema: Schema, method: Synthesizer, told: Mapping[str, object]) -> str:
+def _context_digest(schema: Schema, method: Synthesizer, told: Mapping[str, object]) -> str:
     """What every answer of a run depends on besides its own question: a digest of the schema as given, and of what the run was told."""
-    facts = [schema_to_dict(schema), method.name, _options(method), *([told] if told else [])]
+    facts = [schema_to_dict(schema), method.name, _synthesizer_options(method), *([told] if told else [])]
     return sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _guarantee(
-    custody: Custody, described: Schema, budget: Budget, filter: Filter, method: Synthesizer, public: Source | None
+def _make_guarantee(
+    custody: Custody, described: Schema, budget: Budget, filter: Filter, method: Synthesizer, public: TableSource | None
 ) -> Guarantee:
     schema, relation = custody.schema, custody.neighbours
     exact = ("the number of rows",) if relation is Neighbours.REPLACE and schema.unit.id is None else ()
     clipped = [
         f"{name}: {column.note}"
         for name, column in ((name, schema[name]) for name in schema)
-        if column.note == LOST or ("bins" in column.learned and column.note)
+        if column.note == LOST_COLUMN_NOTE or ("bins" in column.learned and column.note)
     ]
     return Guarantee(
         epsilon=budget.epsilon,
@@ -337,17 +337,21 @@ def _guarantee(
         invariants=exact,
         # The schema as it was given: discovery has filled the holes since.
         public=(
-            *declarations(described),
+            *describe_declared(described),
             *method.declared,
-            *(() if public is None else (declared(public, schema),)),
+            *(() if public is None else (describe_public_table(public, schema),)),
         ),
-        learned=(*learned(schema), *custody.notes, *clipped),
+        learned=(*describe_learned(schema), *custody.notes, *clipped),
     )
 
 
-def _statement(custody: Custody, budget: Budget, filter: Filter, *, dataset: str, head: str, run: str) -> Statement:
-    steps = tuple(Step(asked=asked, cost=cost, share=cost.amount / filter.total) for asked, cost in custody.charges)
-    return Statement(
+def _make_statement(
+    custody: Custody, budget: Budget, filter: Filter, *, dataset: str, head: str, run: str
+) -> BudgetStatement:
+    steps = tuple(
+        BudgetStep(asked=asked, cost=cost, share=cost.amount / filter.total) for asked, cost in custody.charges
+    )
+    return BudgetStatement(
         dataset=dataset,
         epsilon=budget.epsilon,
         delta=budget.delta,
@@ -358,6 +362,6 @@ def _statement(custody: Custody, budget: Budget, filter: Filter, *, dataset: str
     )
 
 
-def _frame_kind(source: Source) -> str | None:
+def _frame_kind(source: TableSource) -> str | None:
     """The kind of frame that came in, to give the same back; a file has none."""
-    return source.kind if source.kind in KINDS else None
+    return source.kind if source.kind in FRAME_KINDS else None

@@ -12,7 +12,7 @@ from kit.curator.contexts import neighbouring, no_noise, room_of
 from kit.privacy.world import Remembered
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.discovery.bounds import FALSE_ALARM, MAGNITUDES, bounds
+from understudy.curator.discovery.bounds import FALSE_ALARM_CHANCE, MAGNITUDE_EDGES, learn_bounds
 from understudy.schema import Integer, Schema
 
 OPEN = Schema(columns=(Integer(name="x"),))
@@ -20,7 +20,7 @@ OPEN = Schema(columns=(Integer(name="x"),))
 
 def found(values, **options):
     room = room_of([{"x": v} for v in values], OPEN, **options)
-    return bounds(room, "x", amount=room.till.left)
+    return learn_bounds(room, "x", amount=room.till.left)
 
 
 @pytest.mark.parametrize("currency", Currency)
@@ -33,7 +33,7 @@ def test_bounds_hold_nearly_all_values_and_little_more(low, high, currency):
     # Noise may take a bin too many, and does so now and then (next test); without it, bounds end where the outermost magnitudes do,
     # or at zero where these are far apart.
     a, b = found([int(v) for v in values], currency=currency, noise=no_noise)
-    grid = np.array(MAGNITUDES)
+    grid = np.array(MAGNITUDE_EDGES)
     assert a >= grid[grid <= low][-1]
     assert b < grid[grid > high][0] or (low, b) == (-1000, 0)
 
@@ -41,14 +41,14 @@ def test_bounds_hold_nearly_all_values_and_little_more(low, high, currency):
 def test_an_empty_bin_stands_out_as_seldom_as_is_said():
     """Once in a thousand runs, wherever it lies: seven or more in three hundred would be a false alarm of 1e-6."""
     alarms = sum(found([]) is not None for _ in range(300))
-    assert stats.binomtest(alarms, 300, float(FALSE_ALARM), alternative="greater").pvalue > 1e-6
+    assert stats.binomtest(alarms, 300, float(FALSE_ALARM_CHANCE), alternative="greater").pvalue > 1e-6
 
 
 def test_one_extreme_value_does_not_show():
     """Forty plain values beside it, each often: bounds reach beyond a thousand as seldom as they do without it."""
     values = list(range(20, 60)) * 5
     alarms = sum(found([*values, 10**15], epsilon=10)[1] > 1000 for _ in range(100))
-    assert stats.binomtest(alarms, 100, float(FALSE_ALARM), alternative="greater").pvalue > 1e-6
+    assert stats.binomtest(alarms, 100, float(FALSE_ALARM_CHANCE), alternative="greater").pvalue > 1e-6
     assert found([*values, *[10**15] * 200], epsilon=10)[1] > 1000  # so it could be seen
 
 
@@ -59,7 +59,7 @@ def test_a_thin_end_beside_what_stands_out_is_not_clipped():
     table, clipped = Remembered(room_of([{"x": a} for a in ages], OPEN).table), []
     for _ in range(40):
         room = replace(room_of([], OPEN), table=table)
-        low, high = bounds(room, "x", amount=room.till.left / 100)
+        low, high = learn_bounds(room, "x", amount=room.till.left / 100)
         clipped.append(np.mean([a < low or a > high for a in ages]))
     # A run clips 4.6 % ± 2.1 %, and would clip 10.0 % ± 3.3 % if bins beside did not count: the mean of forty is six deviations from both.
     assert np.mean(clipped) < 0.068
@@ -84,7 +84,7 @@ def test_the_price_does_not_depend_on_the_rows():
     for values in ([], [5] * 5000, [None] * 10):
         room = room_of([{"x": v} for v in values], OPEN)
         before = room.till.left
-        bounds(room, "x", amount=before / 2)
+        learn_bounds(room, "x", amount=before / 2)
         spent.add((before - room.till.left) / before)
     assert len(spent) == 1
 
@@ -93,5 +93,7 @@ def test_the_price_does_not_depend_on_the_rows():
 def test_a_row_lies_in_at_most_one_bin_of_each_histogram(relation):
     universe = [{"x": v} for v in (None, 0, -1, 1, 2, -(2**61), 2**61)]
     for here, there in neighbouring(universe, 3, relation):
-        a, b = (room_of(rows, OPEN, noise=no_noise).table.lattice_counts("x", MAGNITUDES) for rows in (here, there))
+        a, b = (
+            room_of(rows, OPEN, noise=no_noise).table.lattice_counts("x", MAGNITUDE_EDGES) for rows in (here, there)
+        )
         assert np.abs(a - b).sum() <= (1 if relation is Neighbours.ADD_REMOVE else 2)

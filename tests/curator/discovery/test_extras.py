@@ -18,7 +18,7 @@ from understudy.curator import Custody
 from understudy.curator.discovery import extras
 from understudy.models import ProductModel
 from understudy.releases.output.frames import to_frame
-from understudy.schema import Broken, Determines, parse_schema
+from understudy.schema import BrokenRowPolicy, FunctionalDependency, parse_schema
 from understudy.schema.columns.calendar import weekday_counts
 from understudy.tables import Table, open_table
 
@@ -48,7 +48,7 @@ def table(people, broken="keep"):
     return Table(open_table(frame), parse_schema(PAGE + f"broken: {broken}"))
 
 
-@pytest.mark.parametrize("broken", list(Broken))
+@pytest.mark.parametrize("broken", list(BrokenRowPolicy))
 def test_one_person_moves_the_answers_by_no_more_than_is_charged(broken):
     """Brute force: a second person with any rows at all, beside one with any of a few."""
     add = extras.sizes_sensitivity(Neighbours.ADD_REMOVE)
@@ -104,7 +104,7 @@ def test_a_map_is_bought_where_it_stands_out():
     custody = Custody(room_for(Table(open_table(frame), MAPS), MAPS), MAPS)
     closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None)
     (rule,) = closed.rules
-    assert isinstance(rule, Determines)
+    assert isinstance(rule, FunctionalDependency)
     assert rule.learned
     assert {"Bern": "BE", "Biel": "BE", "Zug": "ZG"}.items() <= rule.map.items()
     assert [asked for asked, _ in custody.charges] == ["marginals"]

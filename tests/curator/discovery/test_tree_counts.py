@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.curator.discovery.tree_counts import Level, Tree
+from understudy.curator.discovery.tree_counts import CountTree, TreeLevel
 
 
 def grown(top, low, variance=1.0):
@@ -13,10 +13,10 @@ def grown(top, low, variance=1.0):
     cells = len(top)
     starts = np.arange(cells) * 10
     singles = np.arange(cells * 10)
-    return Tree(
+    return CountTree(
         (
-            Level(starts, starts + 10, np.zeros(cells, np.int64), np.asarray(top)),
-            Level(singles, singles + 1, singles // 10, np.asarray(low)),
+            TreeLevel(starts, starts + 10, np.zeros(cells, np.int64), np.asarray(top)),
+            TreeLevel(singles, singles + 1, singles // 10, np.asarray(low)),
         ),
         variance,
     )
@@ -32,10 +32,10 @@ def test_the_levels_agree_as_least_squares_says():
 
 def test_a_cell_that_was_not_cut_stays_as_it_is():
     starts = np.array([0, 10])
-    tree = Tree(
+    tree = CountTree(
         (
-            Level(starts, starts + 10, np.zeros(2, np.int64), np.array([100, 7])),
-            Level(np.arange(10), np.arange(1, 11), np.zeros(10, np.int64), np.full(10, 10)),
+            TreeLevel(starts, starts + 10, np.zeros(2, np.int64), np.array([100, 7])),
+            TreeLevel(np.arange(10), np.arange(1, 11), np.zeros(10, np.int64), np.full(10, 10)),
         ),
         4.0,
     )

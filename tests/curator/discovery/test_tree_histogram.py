@@ -14,8 +14,16 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.curator import Till
-from understudy.curator.discovery.tree_histogram import FAN, PARTS, ROOTS, SINGLE, _counted, descend, widths
-from understudy.schema import Integer, Outside, Schema
+from understudy.curator.discovery.tree_histogram import (
+    CELL_FAN_OUT,
+    MAX_DESCENT_CELLS,
+    MAX_ROOT_CELLS,
+    MAX_SINGLE_VALUES,
+    _measure_cells,
+    descend_tree,
+    level_widths,
+)
+from understudy.schema import Integer, OutOfBoundsPolicy, Schema
 
 WIDE = Integer(name="x", min=0, max=10**6)
 
@@ -24,12 +32,12 @@ def table(values, column=WIDE, **options):
     return room_of([{"x": v} for v in values], Schema(columns=(column,)), **options)
 
 
-@pytest.mark.parametrize("values", [65, 100, SINGLE, SINGLE + 1, 10**4, 10**9, 2**62])
+@pytest.mark.parametrize("values", [65, 100, MAX_SINGLE_VALUES, MAX_SINGLE_VALUES + 1, 10**4, 10**9, 2**62])
 def test_the_levels_go_down_to_single_values_in_steps_that_fit(values):
-    steps = widths(values)
+    steps = level_widths(values)
     assert steps[-1] == 1
-    assert all(a // b <= FAN and a % b == 0 for a, b in pairwise(steps))
-    assert len(steps) == 1 or -(-values // steps[0]) <= ROOTS
+    assert all(a // b <= CELL_FAN_OUT and a % b == 0 for a, b in pairwise(steps))
+    assert len(steps) == 1 or -(-values // steps[0]) <= MAX_ROOT_CELLS
 
 
 @pytest.mark.parametrize("currency", Currency)
@@ -37,7 +45,7 @@ def test_a_value_that_many_rows_share_is_found_wherever_it_lies(currency):
     rng = np.random.default_rng(1)
     values = [*(int(v) for v in rng.integers(0, 10**6, 4000)), *[271_828] * 3000]
     room = table(values, currency=currency, epsilon=4)
-    leaves = descend(room, WIDE, amount=room.till.left).leaves()
+    leaves = descend_tree(room, WIDE, amount=room.till.left).leaves()
     at = int(np.searchsorted(leaves.edges, 271_828))
     assert leaves.edges[at] == 271_828
     assert leaves.widths[at] == 1
@@ -49,7 +57,7 @@ def test_a_value_that_many_rows_share_is_found_wherever_it_lies(currency):
 def test_the_leaves_cover_the_range_from_end_to_end(low, size):
     column = Integer(name="x", min=low, max=low + size - 1)
     room = table([low, low + size - 1] * 2000, column)
-    for cells in (tree := descend(room, column, amount=room.till.left)).leaves(), tree.smooth():
+    for cells in (tree := descend_tree(room, column, amount=room.till.left)).leaves(), tree.smooth():
         assert cells.edges[0] == low
         assert cells.edges[-1] == low + size
         assert (cells.widths > 0).all()
@@ -59,26 +67,27 @@ def test_no_more_is_paid_than_was_given():
     for values in ([], [7] * 5000, list(range(5000))):
         room = table(values)
         before = room.till.left
-        descend(room, WIDE, amount=before / 2)
+        descend_tree(room, WIDE, amount=before / 2)
         assert 0 < before - room.till.left <= before / 2
 
 
 def test_a_descent_ends_where_nothing_stands_out_and_keeps_the_rest():
     room = table([], noise=no_noise)
     before = room.till.left
-    tree = descend(room, WIDE, amount=before)
+    tree = descend_tree(room, WIDE, amount=before)
     assert len(tree.levels) == 1
-    assert before - room.till.left <= before / len(widths(10**6 + 1))
+    assert before - room.till.left <= before / len(level_widths(10**6 + 1))
 
 
 def test_a_level_never_has_more_cells_than_are_looked_into():
     room = table(list(range(0, 10**6, 97)), epsilon=1000)
     assert all(
-        len(level.starts) <= max(ROOTS, PARTS * FAN) for level in descend(room, WIDE, amount=room.till.left).levels
+        len(level.starts) <= max(MAX_ROOT_CELLS, MAX_DESCENT_CELLS * CELL_FAN_OUT)
+        for level in descend_tree(room, WIDE, amount=room.till.left).levels
     )
 
 
-@pytest.mark.parametrize("outside", Outside)
+@pytest.mark.parametrize("outside", OutOfBoundsPolicy)
 @pytest.mark.parametrize("relation", Neighbours)
 def test_a_row_lies_in_at_most_one_cell_of_a_level(relation, outside):
     column = Integer(name="x", min=0, max=99, outside=outside)
@@ -90,7 +99,7 @@ def test_a_row_lies_in_at_most_one_cell_of_a_level(relation, outside):
         claim = rooms[0].unit_vector()
         scale = rooms[0].scale(rooms[0].till.left, claim)
         cost = price(rooms[0].law, scale, claim, rooms[0].currency)
-        here, there = (_counted(room, column, starts, ends, scale, cost) for room in rooms)
+        here, there = (_measure_cells(room, column, starts, ends, scale, cost) for room in rooms)
         assert np.abs(here - there).sum() <= claim.l1
         assert ((here - there) ** 2).sum() <= claim.l2_squared
         furthest = max(furthest, int(np.abs(here - there).sum()))
@@ -121,7 +130,7 @@ def test_what_is_asked_depends_on_noisy_answers_alone():
     for values in ([271_828] * 3000 + list(range(3000)), [5] * 9):
         run = first if second is None else second
         room = replace(table(values), till=Till(run, replace(allowance(1, "1e-6", Currency.GDP))))
-        trees.append(descend(room, WIDE, amount=Fraction(1, 100)))
+        trees.append(descend_tree(room, WIDE, amount=Fraction(1, 100)))
         second = Remembering(first.answers)
     assert first.charged == len(trees[0].levels) > 1
     assert run.charged == 0
@@ -131,6 +140,6 @@ def test_what_is_asked_depends_on_noisy_answers_alone():
 def test_what_lies_beyond_a_bound_counts_as_the_bound():
     column = Integer(name="x", min=0, max=99)
     room = table([10**9] * 500, column, noise=no_noise)
-    leaves = descend(room, column, amount=room.till.left).leaves()
+    leaves = descend_tree(room, column, amount=room.till.left).leaves()
     assert leaves.counts[-1] == 500
     assert leaves.edges[-2] == 99

@@ -8,9 +8,9 @@ import pytest
 from kit.curator.contexts import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.discovery.types import beside, elect, types
-from understudy.schema import Categorical, Date, Datetime, Integer, Real, Schema, Time, Undeclared
-from understudy.tables import CANDIDATES
+from understudy.curator.discovery.types import elect_lattice_type, elect_type, learn_types
+from understudy.schema import Categorical, Date, Datetime, Integer, Real, Schema, Time, UndeclaredColumn
+from understudy.tables import TYPE_CANDIDATES
 
 SAMPLES = {
     Integer: ["12", "-7", "300"],
@@ -23,9 +23,9 @@ SAMPLES = {
 
 
 def elected(cells, epsilon=50):
-    schema = Schema(columns=(Undeclared(name="x"),))
+    schema = Schema(columns=(UndeclaredColumn(name="x"),))
     room = room_of([{"x": c} for c in cells], schema, epsilon=epsilon)  # so little noise that the tolerance decides
-    return types(room, [schema["x"]], amount=room.till.left)[0].column
+    return learn_types(room, [schema["x"]], amount=room.till.left)[0].column
 
 
 @pytest.mark.parametrize("kind", SAMPLES, ids=lambda k: k.__name__)
@@ -61,7 +61,7 @@ def test_nothing_to_go_by_gives_a_list_of_labels(cells):
 @pytest.mark.parametrize("currency", [Currency.PURE, Currency.GDP])
 def test_no_row_moves_more_than_one_vote_a_column(relation, currency):
     names = ("a", "b")
-    schema = Schema(columns=tuple(Undeclared(name=n) for n in names))
+    schema = Schema(columns=tuple(UndeclaredColumn(name=n) for n in names))
     universe = [{"a": x, "b": y} for x, y in [("1", ""), ("x", "2.5"), ("2020-01-01", "true"), (None, "0")]]
     for here, there in neighbouring(universe, 4, relation):
         a, b = (room_of(rows, schema, noise=no_noise).table.votes(names) for rows in (here, there))
@@ -72,9 +72,9 @@ def test_no_row_moves_more_than_one_vote_a_column(relation, currency):
 
 def split(cells, epsilon=50):
     """What is elected of a column in which words stand beside values."""
-    schema = Schema(columns=(Undeclared(name="x"),))
+    schema = Schema(columns=(UndeclaredColumn(name="x"),))
     room = room_of([{"x": c} for c in cells], schema, epsilon=epsilon)
-    return types(room, [schema["x"]], amount=room.till.left)[0]
+    return learn_types(room, [schema["x"]], amount=room.till.left)[0]
 
 
 @pytest.mark.parametrize("kind", [Integer, Real, Date, Datetime, Time], ids=lambda k: k.__name__)
@@ -83,7 +83,9 @@ def test_words_beside_values_leave_open_what_the_values_would_make(kind):
     assert type(found.column) is Categorical
     assert type(found.beside) is kind
     assert abs(found.words - 700) < 50
-    coded = found.coded(["12:30:00", "N", "refused"] if kind is Time else ["12", "N", "refused"], [500, 400, 300], 1.0)
+    coded = found.with_missing_codes(
+        ["12:30:00", "N", "refused"] if kind is Time else ["12", "N", "refused"], [500, 400, 300], 1.0
+    )
     if kind in (Integer, Real, Time):
         assert coded.missing == ("N", "refused")
         assert coded.learned == ("type", "missing codes")
@@ -97,21 +99,25 @@ def test_a_column_of_one_kind_leaves_nothing_open():
 def test_words_are_codes_only_where_they_are_few_and_account_for_all_votes():
     found = split(["12", "345"] * 800 + [f"word{i % 40}" for i in range(1000)] + ["N"] * 1000)
     assert (
-        found.coded(["12", "345", "N"], [800, 800, 1000], 1.0) is None
+        found.with_missing_codes(["12", "345", "N"], [800, 800, 1000], 1.0) is None
     )  # a thousand words would be lost, and no number otherwise
     many = [f"word{i}" for i in range(40)]
-    assert found.coded(["N", *many], [1000, *[25] * 40], 1.0) is None  # a list of labels, some of them numbers
+    assert (
+        found.with_missing_codes(["N", *many], [1000, *[25] * 40], 1.0) is None
+    )  # a list of labels, some of them numbers
     few = split(["12", "345"] * 800 + ["N"] * 1000)
-    assert few.coded(["12", "345", "N"], [800, 800, 1000], 1.0).missing == ("N",)
-    assert few.coded(["12", "345"], [800, 800], 1.0) is None  # no word is shown that could be one, and all numbers are
+    assert few.with_missing_codes(["12", "345", "N"], [800, 800, 1000], 1.0).missing == ("N",)
+    assert (
+        few.with_missing_codes(["12", "345"], [800, 800], 1.0) is None
+    )  # no word is shown that could be one, and all numbers are
 
 
 def test_numbers_too_many_to_list_stay_numbers_though_a_word_among_them_is_lost():
     found = split([str(100 + i) for i in range(3000)] + ["N"] * 400)
-    coded = found.coded([], [], 1.0)
+    coded = found.with_missing_codes([], [], 1.0)
     assert isinstance(coded, Integer)
     assert (coded.missing, coded.learned) == ((), ("type",))
-    assert found.coded(["N"], [400], 1.0).missing == ("N",)
+    assert found.with_missing_codes(["N"], [400], 1.0).missing == ("N",)
 
 
 def test_zeros_ones_and_a_code_are_a_number_with_a_code():
@@ -120,18 +126,18 @@ def test_zeros_ones_and_a_code_are_a_number_with_a_code():
 
 
 def test_text_wins_where_the_noise_drowns_the_votes():
-    ballots = np.zeros(len(CANDIDATES), np.int64)
-    ballots[CANDIDATES.index("integer")] = 20
-    assert elect(ballots, noise=50.0) == "text"
+    ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
+    ballots[TYPE_CANDIDATES.index("integer")] = 20
+    assert elect_type(ballots, noise=50.0) == "text"
 
 
 def test_moments_with_an_offset_are_instants_unless_many_have_none():
-    ballots = np.zeros(len(CANDIDATES), np.int64)
-    ballots[CANDIDATES.index("instant")] = 1000
-    assert elect(ballots, 1.0) == "instant"
-    ballots[CANDIDATES.index("datetime")] = 3
-    assert elect(ballots, 1.0) == "instant", "a few are no reason"
-    ballots[CANDIDATES.index("datetime")] = 300
-    assert elect(ballots, 1.0) == "datetime"
-    ballots[CANDIDATES.index("text")] = 300
-    assert beside(ballots, 1.0) == "datetime"
+    ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
+    ballots[TYPE_CANDIDATES.index("instant")] = 1000
+    assert elect_type(ballots, 1.0) == "instant"
+    ballots[TYPE_CANDIDATES.index("datetime")] = 3
+    assert elect_type(ballots, 1.0) == "instant", "a few are no reason"
+    ballots[TYPE_CANDIDATES.index("datetime")] = 300
+    assert elect_type(ballots, 1.0) == "datetime"
+    ballots[TYPE_CANDIDATES.index("text")] = 300
+    assert elect_lattice_type(ballots, 1.0) == "datetime"

@@ -15,7 +15,7 @@ from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.curator.mechanisms import marginals
-from understudy.curator.mechanisms.marginals import measure
+from understudy.curator.mechanisms.marginals import measure_marginals
 from understudy.errors import Refused
 from understudy.measurements import Centring, Identity, Partition
 from understudy.schema import Boolean, Categorical, Identifier, Schema, Unit, parse_predicate
@@ -38,7 +38,7 @@ MAPS = {
 
 def exact(rows, maps):
     room = room_of(rows, SCHEMA, noise=no_noise)
-    return measure(room, SCHEMA, [PAIR], amount=room.till.left, maps=[maps])[0].values
+    return measure_marginals(room, SCHEMA, [PAIR], amount=room.till.left, maps=[maps])[0].values
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -72,7 +72,7 @@ def test_every_dataset_of_six_rows_stays_within_the_claim(relation):
 def test_the_price_is_paid_and_never_exceeded(currency):
     room = room_of(UNIVERSE, SCHEMA, currency=currency)
     before = room.till.left
-    measured = measure(room, SCHEMA, [("colour",), PAIR, ()], amount=before / 3, weights=[1, 2, 1])
+    measured = measure_marginals(room, SCHEMA, [("colour",), PAIR, ()], amount=before / 3, weights=[1, 2, 1])
     paid = before - room.till.left
     assert paid == sum((m.cost.amount for m in measured), Fraction(0))
     assert before / 3 * Fraction(999, 1000) <= paid <= before / 3
@@ -83,7 +83,7 @@ def test_every_cell_is_noised_the_empty_ones_too(currency):
     """All rows sit in one cell. Noise must look the same on the others: its spread is compared cell by cell at 1e-6."""
     room = room_of([UNIVERSE[0]] * 5, SCHEMA, currency=currency, epsilon=2500 if currency is Currency.PURE else 100)
     repeats, share = 4000, room.till.left / 50
-    noise = np.array([m.values for _ in range(40) for m in measure(room, SCHEMA, [PAIR] * 100, amount=share)])
+    noise = np.array([m.values for _ in range(40) for m in measure_marginals(room, SCHEMA, [PAIR] * 100, amount=share)])
     noise[:, 0, 0] -= 5
     spread = noise.reshape(repeats, -1).var(axis=0, ddof=1)
     low, high = stats.chi2.ppf([1e-7, 1 - 1e-7], repeats - 1) / (repeats - 1)
@@ -95,7 +95,7 @@ def test_every_cell_is_noised_the_empty_ones_too(currency):
 def test_structural_zeros_get_neither_noise_nor_rows():
     schema = Schema(columns=SCHEMA.columns, impossible=(parse_predicate("colour = 'red' and smoker = true"),))
     room = room_of([{"colour": "red", "smoker": True}] * 100, schema)
-    values = measure(room, schema, [PAIR], amount=room.till.left)[0].values
+    values = measure_marginals(room, schema, [PAIR], amount=room.till.left)[0].values
     assert values[0, 1] == 0
     assert (np.delete(values.ravel(), 1) != 0).any()
 
@@ -108,7 +108,7 @@ def test_a_row_that_moves_into_a_structural_zero_is_paid_for(relation):
     values, scales = [], []
     for row in UNIVERSE[:2]:
         room = room_of([row], schema, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
-        found = measure(room, schema, [PAIR], amount=Fraction(1), maps=[maps])[0]
+        found = measure_marginals(room, schema, [PAIR], amount=Fraction(1), maps=[maps])[0]
         values.append(int(found.values.sum()))
         scales.append(found.scale)
     assert abs(values[0] - values[1]) == 1 <= scales[0]
@@ -118,14 +118,14 @@ def test_an_exchanged_id_may_have_no_row_that_counts():
     """Under replace the number of rows is agreed on for rows, never for ids: even the total then has a price and noise."""
     by_id = Schema(columns=(Identifier(name="pid"), *SCHEMA.columns), unit=Unit(id="pid"))
     room = room_of([{**UNIVERSE[0], "pid": 1}], by_id, neighbours=Neighbours.REPLACE)
-    total = measure(room, by_id, [()], amount=room.till.left / 2)[0]
+    total = measure_marginals(room, by_id, [()], amount=room.till.left / 2)[0]
     assert total.scale > 0
     assert total.cost.amount > 0
 
 
 def test_many_unlike_prices_add_up_to_a_number_that_can_be_written():
     room = room_of([], SCHEMA, noise=no_noise)  # what is drawn is no part of it, and each price has a law of its own
-    measured = measure(
+    measured = measure_marginals(
         room, SCHEMA, [("colour",)] * 400, amount=room.till.left, weights=[1 + i / 7 for i in range(400)]
     )
     total = sum((m.cost for m in measured), Cost(Currency.GDP, Fraction(0)))
@@ -133,7 +133,10 @@ def test_many_unlike_prices_add_up_to_a_number_that_can_be_written():
 
 
 def test_the_law_follows_the_currency():
-    laws = {c: measure(room_of([], SCHEMA, currency=c), SCHEMA, [()], amount=Fraction(1, 100))[0].law for c in Currency}
+    laws = {
+        c: measure_marginals(room_of([], SCHEMA, currency=c), SCHEMA, [()], amount=Fraction(1, 100))[0].law
+        for c in Currency
+    }
     assert laws == {
         Currency.PURE: Law.DISCRETE_LAPLACE,
         Currency.GDP: Law.ROUNDED_GAUSSIAN,
@@ -147,7 +150,7 @@ def test_more_cells_than_one_answer_may_have_are_answered_one_after_the_other(mo
     rows = [{"colour": "red", "smoker": True}] * 5
     room = room_of(rows, SCHEMA, noise=no_noise)
     cliques = [PAIR, ("colour",), ("smoker",), ()]
-    found = measure(room, SCHEMA, cliques, amount=room.till.left)
+    found = measure_marginals(room, SCHEMA, cliques, amount=room.till.left)
     assert [m.clique for m in found] == cliques
     assert [int(m.values.sum()) for m in found] == [5, 5, 5, 5]
     assert len(room.till.charges) == 2  # 6 cells, then 3 + 2 + 1
@@ -158,5 +161,5 @@ def test_a_marginal_too_large_for_any_answer_is_refused_before_the_charge(monkey
     monkeypatch.setattr(marginals, "MAX_ANSWER_CELLS", 5)
     room = room_of([], SCHEMA)
     with pytest.raises(Refused, match="colour, smoker: its 6 cells are more than one answer may have"):
-        measure(room, SCHEMA, [("colour",), PAIR], amount=room.till.left)
+        measure_marginals(room, SCHEMA, [("colour",), PAIR], amount=room.till.left)
     assert room.till.charges == []

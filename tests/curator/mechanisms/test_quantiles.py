@@ -8,7 +8,7 @@ import pytest
 
 from kit.curator.contexts import room_of
 from understudy.accounting.cost import Currency
-from understudy.curator.mechanisms.quantiles import quantiles
+from understudy.curator.mechanisms.quantiles import choose_quantiles
 from understudy.errors import Refused
 from understudy.schema import Integer, Schema
 
@@ -20,7 +20,7 @@ QUARTILES = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
 def test_quartiles_of_many_rows_are_close(currency):
     room = room_of([{"x": i % 1001} for i in range(20_020)], SCHEMA, currency=currency)
     before = room.till.left
-    found = quantiles(room, SCHEMA["x"], QUARTILES, amount=before)
+    found = choose_quantiles(room, SCHEMA["x"], QUARTILES, amount=before)
     # EM loses at most (2Δ/ε)(ln|lattice| + 15) ranks but for e^-15; a rank is 1/20 of a lattice step
     assert all(abs(index - 250 * (i + 1)) < 60 for i, index in enumerate(found))
     assert before * Fraction(99, 100) <= before - room.till.left <= before
@@ -29,4 +29,4 @@ def test_quartiles_of_many_rows_are_close(currency):
 def test_without_bounds_it_is_refused():
     schema = Schema(columns=(Integer(name="income"),))
     with pytest.raises(Refused, match=r"income.*bounds: learn"):
-        quantiles(room_of([], schema), schema["income"], QUARTILES, amount=Fraction(1, 100))
+        choose_quantiles(room_of([], schema), schema["income"], QUARTILES, amount=Fraction(1, 100))

@@ -13,7 +13,7 @@ import pytest
 from kit.curator.contexts import neighbouring, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.mechanisms.scores import GRID, Score, check_score
+from understudy.curator.mechanisms.scores import SCORE_GRID, Score, check_score
 from understudy.curator.mechanisms.select_cell import cell_distances, choose_cell
 from understudy.errors import Refused
 from understudy.schema import Boolean, Schema, parse_predicate
@@ -24,11 +24,11 @@ UNIVERSE = [{"a": x, "b": y} for x in (False, True) for y in (False, True)]
 
 @pytest.mark.parametrize("cell", range(3))
 def test_no_row_moves_a_cells_score_by_more_than_one(cell):
-    check_score(Score("cell", lambda c, e: int(cell_distances(c, e)[cell]), add_remove=GRID, replace=GRID))
+    check_score(Score("cell", lambda c, e: int(cell_distances(c, e)[cell]), add_remove=SCORE_GRID, replace=SCORE_GRID))
 
 
 def test_a_smaller_claim_is_found():
-    half = Score("half", lambda c, e: int(cell_distances(c, e)[0]), add_remove=GRID // 2, replace=GRID // 2)
+    half = Score("half", lambda c, e: int(cell_distances(c, e)[0]), add_remove=SCORE_GRID // 2, replace=SCORE_GRID // 2)
     with pytest.raises(AssertionError, match="is claimed"):
         check_score(half)
 
@@ -40,9 +40,9 @@ def test_no_neighbour_moves_any_candidate_by_more_than_one_row(relation):
             room_of(rows, SCHEMA, neighbours=relation).table.counts([("a",), ("a", "b")]) for rows in (here, there)
         ]
         for one, other in zip(*tables, strict=True):
-            estimate = np.full(one.shape, GRID // 3)
+            estimate = np.full(one.shape, SCORE_GRID // 3)
             moved = np.abs(cell_distances(one, estimate) - cell_distances(other, estimate))
-            assert moved.max() <= GRID
+            assert moved.max() <= SCORE_GRID
 
 
 @pytest.mark.parametrize("relation", Neighbours)

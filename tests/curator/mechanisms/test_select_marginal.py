@@ -13,8 +13,8 @@ from kit.curator.contexts import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody
-from understudy.curator.mechanisms.scores import GRID
-from understudy.curator.mechanisms.select_marginal import choose, errors
+from understudy.curator.mechanisms.scores import SCORE_GRID
+from understudy.curator.mechanisms.select_marginal import choose_clique, measure_distances
 from understudy.errors import Refused
 from understudy.measurements import Centring, Identity, Partition
 from understudy.schema import Boolean, Categorical, Schema
@@ -33,7 +33,7 @@ def test_no_neighbour_moves_the_distances_by_more_than_their_price_assumes(relat
         found = []
         for rows in (here, there):
             room = room_of(rows, SCHEMA, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
-            found.append(errors(room, estimates(0.3), amount=Fraction(1)))
+            found.append(measure_distances(room, estimates(0.3), amount=Fraction(1)))
         moved = sum(abs(found[0][c].value - found[1][c].value) for c in found[0])
         one = next(iter(found[0].values()))
         assert moved <= one.scale  # ε = 1 and scale = Δ₁/ε, so the scale is the assumed Δ₁
@@ -41,9 +41,9 @@ def test_no_neighbour_moves_the_distances_by_more_than_their_price_assumes(relat
 
 def test_distances_are_those_to_the_rounded_estimate():
     room = room_of([UNIVERSE[0]] * 7, SCHEMA, noise=no_noise)
-    found = errors(room, {("a",): np.array([1 / 3, 0.0])}, amount=room.till.left)
-    assert found[("a",)].value == 7 * GRID - round(GRID / 3)
-    assert float(found[("a",)]) == found[("a",)].value / GRID
+    found = measure_distances(room, {("a",): np.array([1 / 3, 0.0])}, amount=room.till.left)
+    assert found[("a",)].value == 7 * SCORE_GRID - round(SCORE_GRID / 3)
+    assert float(found[("a",)]) == found[("a",)].value / SCORE_GRID
 
 
 def test_the_choice_follows_the_exponential_law():
@@ -54,7 +54,7 @@ def test_the_choice_follows_the_exponential_law():
     wanted = {("a",): np.array([4.0, 0.0]), ("b",): np.array([2.0, 2.0])}  # distances 0 and 4
     repeats = 4000
     room = room_of(rows, SCHEMA, currency=Currency.PURE, epsilon=repeats, delta=0)
-    picks = Counter(choose(room, wanted, amount=Fraction(1)) for _ in range(repeats))
+    picks = Counter(choose_clique(room, wanted, amount=Fraction(1)) for _ in range(repeats))
     chance = exp(4 / 2) / (1 + exp(4 / 2))
     assert stats.binomtest(picks[("b",)], repeats, chance).pvalue > 1e-6
     broken = exp(4) / (1 + exp(4))  # the factor 2 forgotten
@@ -65,16 +65,16 @@ def test_weights_and_penalties_change_the_choice():
     rows = [UNIVERSE[0]] * 100
     wanted = {("a",): np.array([0.0, 0.0]), ("b",): np.array([0.0, 0.0])}
     room = room_of(rows, SCHEMA, currency=Currency.PURE, epsilon=100, delta=0)
-    assert choose(room, wanted, amount=Fraction(10), penalties=[100.0, 0.0]) == ("b",)
-    assert choose(room, wanted, amount=Fraction(10), weights=[1.0, 0.01]) == ("a",)
+    assert choose_clique(room, wanted, amount=Fraction(10), penalties=[100.0, 0.0]) == ("b",)
+    assert choose_clique(room, wanted, amount=Fraction(10), weights=[1.0, 0.01]) == ("a",)
 
 
 def test_one_candidate_is_chosen_and_none_is_refused():
     room = room_of([], SCHEMA)
-    assert choose(room, {("a",): np.zeros(2)}, amount=room.till.left / 2) == ("a",)
+    assert choose_clique(room, {("a",): np.zeros(2)}, amount=room.till.left / 2) == ("a",)
     left = room.till.left
     with pytest.raises(Refused, match="Nothing was spent"):
-        choose(room, {}, amount=left)
+        choose_clique(room, {}, amount=left)
     assert room.till.left == left
 
 
@@ -92,7 +92,7 @@ def test_no_neighbour_moves_coarse_distances_by_more_than_their_price_assumes(re
         found = []
         for rows in (here, there):
             room = room_of(rows, LONG, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
-            found.append(errors(room, wanted, amount=Fraction(1), maps=COARSE))
+            found.append(measure_distances(room, wanted, amount=Fraction(1), maps=COARSE))
         moved = sum(abs(found[0][c].value - found[1][c].value) for c in found[0])
         assert moved <= next(iter(found[0].values())).scale
 
@@ -100,7 +100,9 @@ def test_no_neighbour_moves_coarse_distances_by_more_than_their_price_assumes(re
 def test_a_coarse_distance_is_that_of_coarse_counts():
     rows = [{"a": "p", "b": True}] * 5 + [{"a": "q", "b": True}] * 3 + [{"a": "r", "b": False}] * 2
     room = room_of(rows, LONG, noise=no_noise)
-    found = errors(room, {("a", "b"): np.array([[0.0, 5.0], [2.0, 0.0]])}, amount=room.till.left, maps=COARSE)
+    found = measure_distances(
+        room, {("a", "b"): np.array([[0.0, 5.0], [2.0, 0.0]])}, amount=room.till.left, maps=COARSE
+    )
     assert float(found[("a", "b")]) == 3
 
 

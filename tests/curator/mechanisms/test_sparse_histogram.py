@@ -16,16 +16,16 @@ from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody
 from understudy.curator.mechanisms.sparse_histogram import (
-    LABEL_OVERHEAD,
-    cells,
-    labels,
+    LABEL_OVERHEAD_BYTES,
     laplace_threshold,
+    learn_labels,
+    measure_sparse_cells,
     pack_labels,
     threshold,
     unpack_labels,
 )
 from understudy.errors import Refused
-from understudy.noise.tails import tails
+from understudy.noise.tails import tails_of_law
 from understudy.schema import Boolean, Categorical, Identifier, Schema, Unit, parse_predicate
 
 MILLIONTH = Fraction(1, 10**6)
@@ -103,7 +103,9 @@ def test_a_units_own_cells_show_with_at_most_delta(law, max_rows):
     """Every way a unit can spread its rows over new cells, by the exact tails."""
     scale = Fraction(4)
     at = threshold(law=law, scale=scale, delta=MILLIONTH, max_rows=max_rows)
-    chance = [Fraction(0)] + [Fraction(tails(law, scale).tail(at - c, 128)[1], 2**128) for c in range(1, max_rows + 1)]
+    chance = [Fraction(0)] + [
+        Fraction(tails_of_law(law, scale).tail(at - c, 128)[1], 2**128) for c in range(1, max_rows + 1)
+    ]
 
     def partitions(n: int, most: int):
         if n == 0:
@@ -114,7 +116,7 @@ def test_a_units_own_cells_show_with_at_most_delta(law, max_rows):
     worst = max(sum(chance[c] for c in p) for p in partitions(max_rows, max_rows))
     assert worst <= MILLIONTH
     lower = threshold(law=law, scale=scale, delta=MILLIONTH, max_rows=max_rows) - 1
-    again = [Fraction(tails(law, scale).tail(lower - c, 128)[0], 2**128) for c in range(1, max_rows + 1)]
+    again = [Fraction(tails_of_law(law, scale).tail(lower - c, 128)[0], 2**128) for c in range(1, max_rows + 1)]
     assert max((max_rows // c) * p for c, p in enumerate(again, 1)) > MILLIONTH
 
 
@@ -125,7 +127,7 @@ PLACES = Schema(columns=(Categorical(name="place"),))
 def test_common_labels_show_and_rare_ones_do_not(currency):
     rows = [{"place": p} for p in ["Aarhus"] * 2000 + ["Berlin"] * 2000 + ["a person's own words"]]
     room = room_of(rows, PLACES, currency=currency)
-    found, bought = labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
+    found, bought = learn_labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
     assert found == ("Aarhus", "Berlin")
     assert (bought.values > bought.threshold).all()
 
@@ -144,8 +146,8 @@ def test_labels_that_an_earlier_version_stored_are_read():
 def test_what_shows_fits_by_raising_the_threshold():
     rows = [{"place": f"place {i}"} for i in range(10) for _ in range(1000 * (i + 1))]
     room = room_of(rows, PLACES)
-    size = LABEL_OVERHEAD + len('"place 0"')
-    found, bought = labels(
+    size = LABEL_OVERHEAD_BYTES + len('"place 0"')
+    found, bought = learn_labels(
         room, "place", amount=room.till.left, delta=room.till.left_delta, most_bytes=3 * size + size // 2
     )
     assert found == ("place 7", "place 8", "place 9")
@@ -156,14 +158,14 @@ def test_what_shows_fits_by_raising_the_threshold():
 def test_without_delta_it_is_refused_with_the_remedy_and_free():
     room = room_of([{"place": "x"}], PLACES, currency=Currency.PURE, delta=0)
     with pytest.raises(Refused, match=r"place.*Declare the values.*Nothing was spent"):
-        labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
+        learn_labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
     assert room.till.left == 1
 
 
 def test_gaussian_runs_pay_for_both_directions():
     """δ buys δ₀ = δ/(1 + e^ε): the threshold must be that of the smaller chance."""
     room = room_of([], PLACES, currency=Currency.GDP, epsilon=3)
-    _, bought = labels(room, "place", amount=room.till.left, delta=Fraction(1, 10**7))
+    _, bought = learn_labels(room, "place", amount=room.till.left, delta=Fraction(1, 10**7))
     plain = threshold(law=bought.law, scale=bought.scale, delta=Fraction(1, 10**7))
     needed = threshold(law=bought.law, scale=bought.scale, delta=Fraction(1, 10**7) / (1 + 20))
     assert bought.threshold >= needed > plain
@@ -175,7 +177,7 @@ def test_a_huge_key_domain_costs_only_what_occurs():
     schema = Schema(columns=columns)
     rows = [{"c0": "7", "c1": "8", "c2": "9"}] * 2000 + [{"c0": str(i), "c1": "0", "c2": "0"} for i in range(500)]
     room = room_of(rows, schema)
-    found = cells(room, ("c0", "c1", "c2"), amount=room.till.left, delta=room.till.left_delta)
+    found = measure_sparse_cells(room, ("c0", "c1", "c2"), amount=room.till.left, delta=room.till.left_delta)
     # Each of the five hundred lonely rows shows once in several million runs; that two do in one run happens less than once in 10⁸.
     assert [7, 8, 9] in found.codes.tolist()
     assert len(found.codes) <= 2
@@ -186,7 +188,7 @@ def test_bounded_units_raise_scale_and_threshold():
     found = []
     for described in (PLACES, schema):
         room = room_of([], described, noise=no_noise)
-        found.append(labels(room, "place", amount=room.till.left, delta=room.till.left_delta)[1])
+        found.append(learn_labels(room, "place", amount=room.till.left, delta=room.till.left_delta)[1])
     single, five = found
     assert abs(five.scale / single.scale - 5) < Fraction(1, 1000)
     assert five.threshold > 4 * single.threshold
@@ -196,8 +198,8 @@ def test_bounded_units_raise_scale_and_threshold():
 def test_a_large_epsilon_ends_and_still_pays_e_to_the_epsilon(epsilon):
     """δ₀ = δ/(1 + e^ε) may be far below what a float can hold."""
     room = room_of([], PLACES, epsilon=epsilon)
-    _, bought = labels(room, "place", amount=room.till.left, delta=MILLIONTH / 2)
-    shows = Fraction(tails(bought.law, bought.scale).tail(bought.threshold - 1, 4096)[0], 2**4096)
+    _, bought = learn_labels(room, "place", amount=room.till.left, delta=MILLIONTH / 2)
+    shows = Fraction(tails_of_law(bought.law, bought.scale).tail(bought.threshold - 1, 4096)[0], 2**4096)
     assert shows * Fraction(271, 100) ** epsilon < MILLIONTH
 
 
@@ -205,14 +207,14 @@ def test_an_epsilon_without_a_price_is_refused_and_free():
     room = room_of([], PLACES, epsilon=5000)
     before = room.till.left
     with pytest.raises(Refused, match=r"ε = 1,000.*Nothing was spent"):
-        labels(room, "place", amount=before, delta=MILLIONTH / 2)
+        learn_labels(room, "place", amount=before, delta=MILLIONTH / 2)
     assert room.till.left == before
 
 
 def test_the_bound_for_wide_discrete_gaussian_noise_is_no_lower_than_its_tail():
     scale, delta = Fraction(1001), Fraction(1, 1000)
     at = threshold(law=Law.DISCRETE_GAUSSIAN, scale=scale, delta=delta)
-    assert Fraction(tails(Law.DISCRETE_GAUSSIAN, scale).tail(at - 1, 64)[1], 2**64) <= delta
+    assert Fraction(tails_of_law(Law.DISCRETE_GAUSSIAN, scale).tail(at - 1, 64)[1], 2**64) <= delta
 
 
 IMPOSSIBLE = Schema(

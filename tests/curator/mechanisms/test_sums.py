@@ -11,7 +11,7 @@ import pytest
 from kit.curator.contexts import neighbouring, no_noise, room_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.mechanisms.sums import mean, total
+from understudy.curator.mechanisms.sums import measure_mean, measure_sum
 from understudy.errors import Refused
 from understudy.schema import Integer, Schema
 
@@ -32,7 +32,7 @@ def test_no_neighbour_moves_a_sum_by_more_than_its_price_assumes(low, high, orig
             room_of(rows, schema, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
             for rows in (here, there)
         )
-        a, b = (total(r, schema["x"], amount=Fraction(1), origin=origin) for r in (one, two))
+        a, b = (measure_sum(r, schema["x"], amount=Fraction(1), origin=origin) for r in (one, two))
         assert abs(a.value - b.value) <= a.scale * a.cost.amount
 
 
@@ -47,7 +47,7 @@ def test_the_claim_is_reached():
                 room_of(rows, schema, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
                 for rows in (here, there)
             )
-            a, b = (total(r, schema["x"], amount=Fraction(1)) for r in rooms)
+            a, b = (measure_sum(r, schema["x"], amount=Fraction(1)) for r in rooms)
             moved, scale = max(moved, abs(a.value - b.value)), a.scale
         assert moved == scale
 
@@ -55,14 +55,14 @@ def test_the_claim_is_reached():
 def test_a_sum_beyond_64_bits_does_not_wrap():
     schema = schema_of(0, 2**50)
     room = room_of([{"x": 2**50}] * 20_000, schema, epsilon=10, noise=no_noise)  # noise within 2^50
-    assert total(room, schema["x"], amount=room.till.left).value == 20_000 * 2**50 > 2**63
+    assert measure_sum(room, schema["x"], amount=room.till.left).value == 20_000 * 2**50 > 2**63
 
 
 def test_a_mean_lies_inside_the_bounds_whatever_the_noise():
     schema = schema_of(10, 20)
     for _ in range(200):
         room = room_of([{"x": 12}] * 3, schema)
-        assert 10 <= mean(room, schema["x"], amount=room.till.left / 100).index <= 20
+        assert 10 <= measure_mean(room, schema["x"], amount=room.till.left / 100).index <= 20
 
 
 def test_a_mean_is_close_where_the_rows_are_many():
@@ -70,7 +70,7 @@ def test_a_mean_is_close_where_the_rows_are_many():
     rng = np.random.default_rng(1)
     values = rng.integers(0, 101, 20_000)
     room = room_of([{"x": int(v)} for v in values], schema)
-    found = mean(room, schema["x"], amount=room.till.left)
+    found = measure_mean(room, schema["x"], amount=room.till.left)
     # sd of the sum is 50 σ with σ = √2/μ, about 10.7 at ε = 1, δ = 1e-6: an error of 0.2 is more than 5 sd of 0.027
     assert abs(float(found.index) - values.mean()) < 0.2
 
@@ -79,4 +79,4 @@ def test_a_column_without_bounds_is_refused_with_the_remedy():
     schema = Schema(columns=(Integer(name="income"),))
     room = room_of([], schema)
     with pytest.raises(Refused, match=r"income.*`min` and `max`.*bounds: learn"):
-        total(room, schema["income"], amount=room.till.left)
+        measure_sum(room, schema["income"], amount=room.till.left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kit.curator.listed import Listed
-from understudy.curator.simulation.canaries import Encoded, Joined
+from understudy.curator.simulation.canaries import EncodedRows, TableWithCanaries
 from understudy.schema import Boolean, Categorical, Schema
 
 SCHEMA = Schema(
@@ -24,7 +24,7 @@ def listed(rows):
 
 def encoded(rows):
     colours = SCHEMA.codecs["colour"]
-    return Encoded(
+    return EncodedRows(
         SCHEMA,
         {
             "colour": np.array([colours.code(c) for c, _ in rows]),
@@ -46,7 +46,7 @@ def test_codes_count_as_the_rows_they_stand_for():
 
 
 def test_joined_rows_count_together():
-    same(Joined(listed(LABELS[:2]), encoded(LABELS[2:])), listed(LABELS))
+    same(TableWithCanaries(listed(LABELS[:2]), encoded(LABELS[2:])), listed(LABELS))
 
 
 def test_counts_can_be_changed_without_changing_the_table():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import understudy as us
-from understudy.curator.simulation.dry_run import ASSUMED_RANGE, Stage
+from understudy.curator.simulation.dry_run import ASSUMED_RANGE, DryRunTable
 from understudy.schema import Boolean, Date, Integer, Schema
 
 
 def spread(column: Integer, *edges: int) -> list[int]:
-    return Stage(Schema(columns=(column,)), people=1000).lattice_counts("x", edges).tolist()
+    return DryRunTable(Schema(columns=(column,)), people=1000).lattice_counts("x", edges).tolist()
 
 
 def test_people_lie_evenly_between_the_bounds_and_nowhere_else() -> None:

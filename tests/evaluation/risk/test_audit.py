@@ -12,16 +12,16 @@ from scipy import stats
 from understudy.accounting.cost import Currency
 from understudy.accounting.law import Law
 from understudy.evaluation.risk.audit import (
-    Spread,
-    Verdict,
-    as_epsilon,
-    at_most,
+    AuditVerdict,
+    NoiseSpread,
+    clopper_pearson_upper,
+    epsilon_of_loss,
     likelihood_ratio,
     log_odds,
-    loss_seen,
-    spread_loss,
+    loss_by_spread,
+    loss_lower_bound,
 )
-from understudy.noise import draw
+from understudy.noise import draw_noise
 
 N = 120_000
 ZERO, ONE = np.zeros(1, np.int64), np.ones(1, np.int64)
@@ -33,13 +33,13 @@ LAWS = {
 TRUTH = {Currency.PURE: 1.0, Currency.GDP: 0.5, Currency.ZCDP: 0.125}
 
 
-def answers(currency: Currency, shrink: int = 1) -> tuple[list[np.ndarray], list[Spread]]:
+def answers(currency: Currency, shrink: int = 1) -> tuple[list[np.ndarray], list[NoiseSpread]]:
     """Scores of a count of 0 and a count of 1 by the stated law, the noise being `shrink` times smaller than stated."""
     law, scale = LAWS[currency]
-    spread = Spread(law=law, moved=ONE)
+    spread = NoiseSpread(law=law, moved=ONE)
     scores = []
     for truth in (0, 1):
-        noise = draw(law, scale / shrink, (N, 1))
+        noise = draw_noise(law, scale / shrink, (N, 1))
         spread.add(noise)
         scores.append(likelihood_ratio(truth + noise, ZERO, ONE, law, scale))
     return scores, [spread]
@@ -50,7 +50,7 @@ def test_a_true_claim_stands_and_is_nearly_reached(currency):
     """What is seen of μ = ½ lies seven standard deviations above the limit: its bound holds at 1e-6 and costs a twentieth."""
     scores, spreads = answers(currency)
     truth = TRUTH[currency]
-    seen, spread = loss_seen(*scores, currency), spread_loss(spreads, currency)
+    seen, spread = loss_lower_bound(*scores, currency), loss_by_spread(spreads, currency)
     assert seen <= truth
     assert spread <= truth
     # A test with two outcomes sees half of a ρ at best.
@@ -61,24 +61,24 @@ def test_a_true_claim_stands_and_is_nearly_reached(currency):
 @pytest.mark.parametrize("currency", Currency)
 def test_half_of_the_noise_is_noticed(currency):
     scores, spreads = answers(currency, shrink=2)
-    assert loss_seen(*scores, currency) > TRUTH[currency]
-    assert spread_loss(spreads, currency) > 1.8 * TRUTH[currency]
+    assert loss_lower_bound(*scores, currency) > TRUTH[currency]
+    assert loss_by_spread(spreads, currency) > 1.8 * TRUTH[currency]
 
 
 def test_a_little_less_noise_is_noticed_by_its_spread():
     law, scale = LAWS[Currency.GDP]
-    spread = Spread(law=law, moved=ONE)
-    spread.add(draw(law, scale * Fraction(92, 100), (4 * N, 1)))
-    assert spread_loss([spread], Currency.GDP) > TRUTH[Currency.GDP]
+    spread = NoiseSpread(law=law, moved=ONE)
+    spread.add(draw_noise(law, scale * Fraction(92, 100), (4 * N, 1)))
+    assert loss_by_spread([spread], Currency.GDP) > TRUTH[Currency.GDP]
 
 
 def test_no_noise_is_no_privacy():
-    spread = Spread(law=Law.ROUNDED_GAUSSIAN, moved=ONE)
+    spread = NoiseSpread(law=Law.ROUNDED_GAUSSIAN, moved=ONE)
     spread.add(np.zeros((10_000, 1), np.int64))
-    assert spread_loss([spread], Currency.GDP) > 4  # P(all 10,000 are zero) is above 1e-6 only where σ < 1/4
-    still = Spread(law=Law.ROUNDED_GAUSSIAN, moved=ZERO)
+    assert loss_by_spread([spread], Currency.GDP) > 4  # P(all 10,000 are zero) is above 1e-6 only where σ < 1/4
+    still = NoiseSpread(law=Law.ROUNDED_GAUSSIAN, moved=ZERO)
     still.add(np.zeros((100, 1), np.int64))
-    assert spread_loss([still], Currency.GDP) == 0, "what does not move gives nothing away"
+    assert loss_by_spread([still], Currency.GDP) == 0, "what does not move gives nothing away"
 
 
 @pytest.mark.parametrize("law", Law)
@@ -86,10 +86,10 @@ def test_no_noise_is_no_privacy():
 def test_the_largest_scale_is_an_upper_bound_of_the_stated_level(law, scale):
     """At level 0.02, 40 samples of 50 draws: the true scale is excluded at most as often as that, at 1e-6; and not by luck alone."""
     times, level = 40, 0.02
-    noise = draw(law, scale, (times, 50))
+    noise = draw_noise(law, scale, (times, 50))
     bounds = []
     for sample in noise:
-        spread = Spread(law=law, moved=ONE)
+        spread = NoiseSpread(law=law, moved=ONE)
         spread.add(sample)
         bounds.append(spread.most(level))
     missed = sum(bound < float(scale) for bound in bounds)
@@ -102,30 +102,30 @@ def test_losses_of_several_answers_add_up():
     law, scale = LAWS[Currency.GDP]
     spreads = []
     for _ in range(4):
-        spread = Spread(law=law, moved=ONE)
-        spread.add(draw(law, scale, (N, 1)))
+        spread = NoiseSpread(law=law, moved=ONE)
+        spread.add(draw_noise(law, scale, (N, 1)))
         spreads.append(spread)
-    assert 0.95 < spread_loss(spreads, Currency.GDP) <= sqrt(4) * 0.5
+    assert 0.95 < loss_by_spread(spreads, Currency.GDP) <= sqrt(4) * 0.5
 
 
 def test_randomised_response_by_hand():
     """Two outcomes at e^ε = 3: the bound is what the counts say, at the given level."""
     here, there = np.r_[np.ones(2_500), np.zeros(7_500)], np.r_[np.ones(7_500), np.zeros(2_500)]
     rng = np.random.default_rng(1)
-    found = loss_seen(rng.permutation(here), rng.permutation(there), Currency.PURE, alpha=1e-3)
+    found = loss_lower_bound(rng.permutation(here), rng.permutation(there), Currency.PURE, alpha=1e-3)
     assert 0.85 * log(3) < found < log(3)
 
 
 def test_clopper_pearson_is_the_textbooks():
     for hits, trials in ((0, 50), (3, 50), (49, 50)):
         expected = stats.binomtest(hits, trials, alternative="less").proportion_ci(0.99).high
-        assert at_most(np.array([hits]), trials, 0.01)[0] == pytest.approx(expected)
-    assert at_most(np.array([50]), 50, 0.01)[0] == 1
+        assert clopper_pearson_upper(np.array([hits]), trials, 0.01)[0] == pytest.approx(expected)
+    assert clopper_pearson_upper(np.array([50]), 50, 0.01)[0] == 1
 
 
 def test_delta_takes_from_what_is_proven():
     scores, _ = answers(Currency.PURE)
-    assert loss_seen(*scores, Currency.PURE, delta=0.05) < loss_seen(*scores, Currency.PURE)
+    assert loss_lower_bound(*scores, Currency.PURE, delta=0.05) < loss_lower_bound(*scores, Currency.PURE)
 
 
 @pytest.mark.parametrize(("law", "scale"), LAWS.values())
@@ -146,8 +146,10 @@ def test_log_odds_of_a_choice():
 
 
 def test_words():
-    said = Verdict(currency=Currency.GDP, claimed=0.2, measured=0.1, by_spread=0.3, claimed_epsilon=1.0, delta=1e-9)
+    said = AuditVerdict(
+        currency=Currency.GDP, claimed=0.2, measured=0.1, by_spread=0.3, claimed_epsilon=1.0, delta=1e-9
+    )
     assert said.violated
     assert "VIOLATION at 1e-6" in said.sentence()
-    assert as_epsilon(Currency.ZCDP, 0.125, 1e-6) > as_epsilon(Currency.GDP, 0.5, 1e-6) > 0
-    assert as_epsilon(Currency.PURE, inf, 0.0) == inf
+    assert epsilon_of_loss(Currency.ZCDP, 0.125, 1e-6) > epsilon_of_loss(Currency.GDP, 0.5, 1e-6) > 0
+    assert epsilon_of_loss(Currency.PURE, inf, 0.0) == inf

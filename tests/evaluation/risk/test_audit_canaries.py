@@ -11,7 +11,12 @@ import pytest
 
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
-from understudy.evaluation.risk.audit_canaries import epsilon_refuted, guessed, p_value, scores
+from understudy.evaluation.risk.audit_canaries import (
+    choose_best_guesses,
+    largest_refuted_epsilon,
+    p_value,
+    score_canaries,
+)
 from understudy.measurements import Identity, Measurement, Measurements, Partition
 
 
@@ -32,11 +37,11 @@ def test_delta_makes_it_larger():
 
 
 def test_what_is_refuted_has_that_p_value():
-    found = epsilon_refuted(480, 500, 1000, delta=1e-9)
+    found = largest_refuted_epsilon(480, 500, 1000, delta=1e-9)
     assert p_value(480, 500, 1000, found, 1e-9) == pytest.approx(1e-6, rel=1e-3)
     # Where a claim allows every canary to be given away once in a million, one run at 1e-6 can refute nothing.
-    assert epsilon_refuted(480, 500, 1000, delta=1e-6) == 0
-    assert epsilon_refuted(255, 500, 1000, delta=0.0) == 0
+    assert largest_refuted_epsilon(480, 500, 1000, delta=1e-6) == 0
+    assert largest_refuted_epsilon(255, 500, 1000, delta=0.0) == 0
 
 
 def test_randomised_response_is_not_refuted_and_a_bolder_one_is():
@@ -44,7 +49,7 @@ def test_randomised_response_is_not_refuted_and_a_bolder_one_is():
     coins = rng.random(20_000) < 0.5
     for epsilon in (0.5, 2.0):
         lies = rng.random(len(coins)) > exp(epsilon) / (1 + exp(epsilon))
-        found = guessed(np.where(coins ^ lies, 1.0, 0.0) + 1e-9 * rng.random(len(coins)), coins, delta=0.0)
+        found = choose_best_guesses(np.where(coins ^ lies, 1.0, 0.0) + 1e-9 * rng.random(len(coins)), coins, delta=0.0)
         assert 0.6 * epsilon < found.epsilon < epsilon
 
 
@@ -61,11 +66,11 @@ def measured(noise: int, coins: np.ndarray, cells: np.ndarray, size: int, base: 
 def test_exact_counts_give_every_canary_away():
     rng = np.random.default_rng(2)
     coins, cells, base = rng.random(300) < 0.5, rng.permutation(1000)[:300], rng.integers(0, 9, 1000)
-    found = scores(measured(0, coins, cells, 1000, base), {("x",): base}, {"x": cells}, None)
+    found = score_canaries(measured(0, coins, cells, 1000, base), {("x",): base}, {"x": cells}, None)
     assert ((found > 0) == coins).all()
-    assert guessed(found, coins, delta=0.0).epsilon > 2
-    blurred = scores(measured(200, coins, cells, 1000, base), {("x",): base}, {"x": cells}, None)
-    assert guessed(blurred, coins, delta=0.0).epsilon == 0
+    assert choose_best_guesses(found, coins, delta=0.0).epsilon > 2
+    blurred = score_canaries(measured(200, coins, cells, 1000, base), {("x",): base}, {"x": cells}, None)
+    assert choose_best_guesses(blurred, coins, delta=0.0).epsilon == 0
 
 
 def test_replaced_rows_are_told_from_those_that_replace_them():
@@ -77,4 +82,4 @@ def test_replaced_rows_are_told_from_those_that_replace_them():
     exact = base + np.bincount(held, minlength=1000)
     law, cost = Law.ROUNDED_GAUSSIAN, Cost(Currency.GDP, Fraction(1))
     told = Measurements((Measurement(("x",), (Identity(1000),), exact, law, Fraction(1), cost),))
-    assert ((scores(told, {("x",): base}, {"x": inside}, {"x": outside}) > 0) == coins).all()
+    assert ((score_canaries(told, {("x",): base}, {"x": inside}, {"x": outside}) > 0) == coins).all()

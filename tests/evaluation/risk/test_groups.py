@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.evaluation.risk.groups import risk_groups
+from understudy.evaluation.risk.groups import assess_risk_groups
 from understudy.findings import Unavailable
 from understudy.schema import Boolean, Integer, Schema
 from understudy.tables import Records
@@ -27,7 +27,7 @@ def people(smoker: list[int], age: list[int]) -> Records:
 
 
 def counted(smoker: list[int], age: list[int], **options: object) -> dict[str, object]:
-    found = risk_groups(people(smoker, age), ["smoker", "age"], **options)  # type: ignore[arg-type]
+    found = assess_risk_groups(people(smoker, age), ["smoker", "age"], **options)  # type: ignore[arg-type]
     assert found.value == next(p.value for p in found.parts if p.name == "high risk")
     assert sum(p.value or 0 for p in found.parts) == pytest.approx(1)
     return {p.name.split()[0]: p.facts["records"] for p in found.parts}
@@ -48,12 +48,12 @@ def test_a_wider_radius_hides_more_and_a_larger_crowd_fewer() -> None:
 
 def test_some_are_judged_among_all() -> None:
     everybody = people([0] * 20, [30] * 20)
-    found = risk_groups(everybody.take(slice(0, 3)), ["smoker"], population=everybody)
+    found = assess_risk_groups(everybody.take(slice(0, 3)), ["smoker"], population=everybody)
     assert (found.value, found.facts["records"], found.facts["of"]) == (0.0, 3, 20)
 
 
 def test_nobody_and_nothing_known_are_reasons() -> None:
     with pytest.raises(Unavailable, match="no rows"):
-        risk_groups(people([], []), ["smoker"])
+        assess_risk_groups(people([], []), ["smoker"])
     with pytest.raises(Unavailable, match="quasi_identifier"):
-        risk_groups(people([0], [1]), [])
+        assess_risk_groups(people([0], [1]), [])

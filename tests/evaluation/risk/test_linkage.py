@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from understudy.evaluation.risk.linkage import linkage
+from understudy.evaluation.risk.linkage import assess_linkage
 from understudy.findings import Unavailable
 from understudy.schema import Categorical, Identifier, Integer, Schema
 from understudy.tables import Records, Table, open_table
@@ -30,7 +30,7 @@ def read(rows: list[tuple], columns: list[str], *, key: bool = True) -> Records:
 
 def test_the_original_names_ann_and_bob() -> None:
     voters, hospital = read(VOTERS, ["zip", "sex"]), read(HOSPITAL, ["zip", "sex", "ill"])
-    found = linkage(voters, hospital, ["zip", "sex"], original=hospital, secrets=["ill"])
+    found = assess_linkage(voters, hospital, ["zip", "sex"], original=hospital, secrets=["ill"])
     assert found.value == 0.5  # ann and bob; cyd shares her class with dan, eve is not there
     assert found.facts["links_of_members"] == 2
     assert found.parts[0].value == 1
@@ -40,7 +40,7 @@ def test_the_original_names_ann_and_bob() -> None:
 def test_a_stand_in_links_to_nobody_s_values() -> None:
     fake = [("", 1, "F", "no"), ("", 1, "M", "no"), ("", 3, "F", "cancer")]
     voters, hospital = read(VOTERS, ["zip", "sex"]), read(HOSPITAL, ["zip", "sex", "ill"])
-    found = linkage(
+    found = assess_linkage(
         voters, read(fake, ["zip", "sex", "ill"], key=False), ["zip", "sex"], original=hospital, secrets=["ill"]
     )
     assert found.facts["links"] == 3  # eve too, who is in no hospital
@@ -50,8 +50,10 @@ def test_a_stand_in_links_to_nobody_s_values() -> None:
 
 
 def test_without_the_original_the_links_are_counted_alone() -> None:
-    found = linkage(read(VOTERS, ["zip", "sex"]), read(HOSPITAL, ["zip", "sex"]), ["zip", "sex"], secrets=["ill"])
+    found = assess_linkage(
+        read(VOTERS, ["zip", "sex"]), read(HOSPITAL, ["zip", "sex"]), ["zip", "sex"], secrets=["ill"]
+    )
     assert found.value == 0.5
     assert found.parts == ()
     with pytest.raises(Unavailable, match="in common"):
-        linkage(read(VOTERS, ["zip"]), read(HOSPITAL, ["zip"]), [])
+        assess_linkage(read(VOTERS, ["zip"]), read(HOSPITAL, ["zip"]), [])

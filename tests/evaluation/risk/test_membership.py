@@ -12,14 +12,14 @@ from kit.people import SCHEMA, made, table
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.evaluation.risk.membership import (
-    apply,
-    area_under,
-    by_density,
-    by_measurements,
-    by_shadows,
+    apply_maps,
+    area_under_roc,
+    attack_by_density,
+    attack_by_measurements,
+    attack_by_shadows,
     density_ratios,
-    judged,
     likelihood_ratios,
+    roc_finding,
 )
 from understudy.findings import Unavailable
 from understudy.measurements import Centring, Identity, Measurement, Partition
@@ -58,7 +58,7 @@ def measured(
 def attack(sigma: float, seed: int, *, stated: float | None = None):
     """Everybody in a cell of their own: members' cells hold one, the control's none."""
     counts = np.repeat([1, 0], PEOPLE)
-    return by_measurements(
+    return attack_by_measurements(
         Exact(counts),
         [measured(counts, sigma, seed, stated=stated)],
         people(0, PEOPLE),
@@ -106,7 +106,7 @@ def test_a_ratio_by_hand_on_every_kind_of_axis() -> None:
         (Centring(3), Identity(3)),
         (Centring(3), Centring(3)),
     ):
-        exact = apply(maps, counts)
+        exact = apply_maps(maps, counts)
         assert np.array_equal(exact, np.einsum("ia,jb,ab->ij", maps[0].matrix(), maps[1].matrix(), counts))
         values = exact + rng.integers(-3, 4, exact.shape)
         measurement = Measurement(("a", "b"), maps, values, Law.DISCRETE_GAUSSIAN, Fraction(2), FREE)
@@ -116,7 +116,7 @@ def test_a_ratio_by_hand_on_every_kind_of_axis() -> None:
                 alone = np.zeros((3, 3), np.int64)
                 alone[rows.codes["a"][i], rows.codes["b"][i]] = 1
                 with_, without = (counts, counts - alone) if inside else (counts + alone, counts)
-                logs = [-((values - apply(maps, c)) ** 2).sum() / 8 for c in (with_, without)]
+                logs = [-((values - apply_maps(maps, c)) ** 2).sum() / 8 for c in (with_, without)]
                 assert found[i] == pytest.approx(logs[0] - logs[1])
 
 
@@ -124,14 +124,14 @@ def test_a_copy_is_denser_at_its_own_people_and_fresh_rows_are_not() -> None:
     members, holdout = table(made(500, 1)).records(), table(made(1000, 2)).records()
     names = [("age", "income", "sex")]
     rng = np.random.default_rng(1)
-    copy = by_density(SCHEMA, members, members, holdout, cliques=names, rng=rng)
+    copy = attack_by_density(SCHEMA, members, members, holdout, cliques=names, rng=rng)
     assert copy.interval[0] > 0.6
     areas = [
-        by_density(SCHEMA, table(made(500, s)).records(), members, holdout, cliques=names, rng=rng).value
+        attack_by_density(SCHEMA, table(made(500, s)).records(), members, holdout, cliques=names, rng=rng).value
         for s in range(3, 9)
     ]
     assert abs(np.mean(areas) - 0.5) < 0.05
-    assert by_density(SCHEMA, members, members, holdout, rng=rng).facts["cliques"] == 15
+    assert attack_by_density(SCHEMA, members, members, holdout, rng=rng).facts["cliques"] == 15
 
 
 def test_strangers_with_rare_values_are_strangers_whatever_the_sizes() -> None:
@@ -165,21 +165,21 @@ def test_shadows_tell_a_copy_and_not_a_release_that_ignores_its_rows() -> None:
     def ignorant(codes):
         return {name: rng.integers(0, 5, 200).astype(np.uint8) for name in codes}
 
-    told = by_shadows(rows, 0, resampled, schema=schema, rng=rng, shadows=60)
+    told = attack_by_shadows(rows, 0, resampled, schema=schema, rng=rng, shadows=60)
     assert told.interval[0] > 0.8
-    quiet = by_shadows(rows, 0, ignorant, schema=schema, rng=rng, shadows=60)
+    quiet = attack_by_shadows(rows, 0, ignorant, schema=schema, rng=rng, shadows=60)
     assert quiet.interval[0] < 0.5 + 0.1
     with pytest.raises(Unavailable, match="eight"):
-        by_shadows(rows, 0, ignorant, schema=schema, rng=rng, shadows=4)
+        attack_by_shadows(rows, 0, ignorant, schema=schema, rng=rng, shadows=4)
 
 
 def test_an_area_against_all_pairs_and_its_interval_covers() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 6, 30).astype(float), rng.integers(0, 6, 20).astype(float)
-    assert area_under(a, b) == pytest.approx(np.mean([(x > y) + (x == y) / 2 for x in a for y in b]))
+    assert area_under_roc(a, b) == pytest.approx(np.mean([(x > y) + (x == y) / 2 for x in a for y in b]))
     held = 0
     for _ in range(300):
-        found = judged("x", "X", rng.normal(1, 1, 80), rng.normal(0, 1, 80), guarantee=None, facts={}, note="")
+        found = roc_finding("x", "X", rng.normal(1, 1, 80), rng.normal(0, 1, 80), guarantee=None, facts={}, note="")
         held += found.interval[0] <= norm.cdf(1 / np.sqrt(2)) <= found.interval[1]
     assert held > 260  # of 300; at 95 % fewer has a chance under 1e-6
     assert "100 people" in found.parts[0].reason
@@ -188,6 +188,6 @@ def test_an_area_against_all_pairs_and_its_interval_covers() -> None:
 def test_what_it_takes() -> None:
     rows = table(made(3, 1)).records()
     with pytest.raises(Unavailable, match="holdout"):
-        by_density(SCHEMA, rows, rows, rows, rng=np.random.default_rng(1))
+        attack_by_density(SCHEMA, rows, rows, rows, rng=np.random.default_rng(1))
     with pytest.raises(Unavailable, match="no noisy measurement"):
-        by_measurements(Exact(np.zeros(2)), [], people(0, 9), people(9, 20), guarantee=None)
+        attack_by_measurements(Exact(np.zeros(2)), [], people(0, 9), people(9, 20), guarantee=None)

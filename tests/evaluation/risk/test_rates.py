@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from understudy.evaluation.risk.rates import Rate, Risk, bound, residual
+from understudy.evaluation.risk.rates import Rate, Risk, max_true_positive_rate, residual_risk
 
 
 def test_wilson_by_hand_and_at_the_ends() -> None:
@@ -27,7 +27,7 @@ def test_the_interval_covers(p: float) -> None:
 def test_the_interval_of_a_risk_covers_at_least_as_often_as_it_says() -> None:
     rng = np.random.default_rng(1)
     members, control, n = 0.5, 0.3, 300
-    true = residual(members, control)
+    true = residual_risk(members, control)
     held = 0
     for _ in range(400):
         low, high = Risk(Rate(int(rng.binomial(n, members)), n), Rate(int(rng.binomial(n, control)), n)).interval()
@@ -45,8 +45,8 @@ def test_what_is_left() -> None:
 
 
 def test_the_bound_of_a_guarantee() -> None:
-    assert bound(0.0, 0.0, 0.3) == pytest.approx(0.3)
-    assert bound(1.0, 0.01, 0.0) == pytest.approx(0.01)
+    assert max_true_positive_rate(0.0, 0.0, 0.3) == pytest.approx(0.3)
+    assert max_true_positive_rate(1.0, 0.01, 0.0) == pytest.approx(0.01)
     # The other side: false negatives at least e^-ε (1 − δ − FPR).
-    assert bound(1.0, 0.0, 0.5) == pytest.approx(1 - np.exp(-1) * 0.5)
-    assert bound(1e9, 0.0, 0.1) == 1
+    assert max_true_positive_rate(1.0, 0.0, 0.5) == pytest.approx(1 - np.exp(-1) * 0.5)
+    assert max_true_positive_rate(1e9, 0.0, 0.1) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kit.people import table
-from understudy.evaluation.risk.scoreboard import Board, named, scoreboard
+from understudy.evaluation.risk.scoreboard import RowScoreboard, assess_scoreboard, find_outstanding_row
 from understudy.findings import Unavailable
 from understudy.schema import Categorical, Integer, Schema
 from understudy.tables import Records
@@ -23,7 +23,7 @@ def ratings(n: int, seed: int) -> Records:
 
 
 def test_scores_by_hand() -> None:
-    board = Board(table([(50,), (60,), (None,)], AGES).records())
+    board = RowScoreboard(table([(50,), (60,), (None,)], AGES).records())
     ages = board.rows.numbers("age")
     scores = board.scores(table([(50,)], AGES).records(), ["age"])
     # One row holds the value's bin, so the weight is 1/ln 2; likeness is e^(-10/10) at ten years.
@@ -34,19 +34,21 @@ def test_scores_by_hand() -> None:
 
 
 def test_only_a_row_that_stands_out_is_named() -> None:
-    assert named(np.array([0, 0, 0, 0, 9.0])) == 4
-    assert named(np.array([9.0, 9.0, 0, 0])) is None
-    assert named(np.array([1.0, 1.0])) is None
-    assert named(np.array([1.0])) is None
+    assert find_outstanding_row(np.array([0, 0, 0, 0, 9.0])) == 4
+    assert find_outstanding_row(np.array([9.0, 9.0, 0, 0])) is None
+    assert find_outstanding_row(np.array([1.0, 1.0])) is None
+    assert find_outstanding_row(np.array([1.0])) is None
 
 
 def test_a_copy_names_its_people_with_some_values_wrong() -> None:
     members, control = ratings(300, 1), ratings(300, 2)
-    found = scoreboard(members, control, members, list(FILMS), rng=np.random.default_rng(1), targets=100, known=12)
+    found = assess_scoreboard(
+        members, control, members, list(FILMS), rng=np.random.default_rng(1), targets=100, known=12
+    )
     assert found.value > 0.7
-    other = scoreboard(
+    other = assess_scoreboard(
         members, control, ratings(300, 3), list(FILMS), rng=np.random.default_rng(1), targets=100, known=12
     )
     assert other.value == 0
     with pytest.raises(Unavailable, match="holdout"):
-        scoreboard(members, None, members, list(FILMS), rng=np.random.default_rng(1))
+        assess_scoreboard(members, None, members, list(FILMS), rng=np.random.default_rng(1))

@@ -8,15 +8,15 @@ import json
 import pytest
 
 from kit.people import SCHEMA, made, table
-from understudy.evaluation.utility import assess
-from understudy.findings import INTERNAL
+from understudy.evaluation.utility import assess_utility
+from understudy.findings import INTERNAL_MARKING
 
 FORMULAS = {"income ~ age": "gaussian", "married ~ age": "logit"}
 
 
 def test_a_copy_of_the_original_is_perfect() -> None:
     rows = made(300, 1)
-    found = assess(table(rows), table(rows), SCHEMA, formulas=FORMULAS)
+    found = assess_utility(table(rows), table(rows), SCHEMA, formulas=FORMULAS)
     for finding in found:
         if finding.best is not None and finding.family not in ("tasks", "propensity"):
             assert finding.value == pytest.approx(finding.best, abs=1e-9), finding.name
@@ -26,7 +26,7 @@ def test_a_copy_of_the_original_is_perfect() -> None:
 
 def test_every_family_is_there_and_json_holds_it() -> None:
     stages = []
-    found = assess(
+    found = assess_utility(
         table(made(300, 1)),
         table(made(250, 2, related=False)),
         SCHEMA,
@@ -36,8 +36,8 @@ def test_every_family_is_there_and_json_holds_it() -> None:
     assert set(found.families) == {
         "marginals", "queries", "dependence", "counts", "constraints", "propensity", "estimates", "tasks",
     }  # fmt: skip
-    assert not [finding.name for finding in found if not finding.computed]
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["marking"] == INTERNAL
+    assert not [finding.name for finding in found if not finding.is_computed]
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["marking"] == INTERNAL_MARKING
     assert [done for _, done in stages] == sorted(done for _, done in stages)
     assert stages[-1] == ("done", 1.0)
     assert found.facts["rows_synthetic"] == 250
@@ -45,17 +45,17 @@ def test_every_family_is_there_and_json_holds_it() -> None:
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
     here, there = table(made(200, 1)), table(made(200, 2))
-    one, two = (assess(here, there, SCHEMA, seed=4, targets=["married"]) for _ in range(2))
+    one, two = (assess_utility(here, there, SCHEMA, seed=4, targets=["married"]) for _ in range(2))
     assert [finding.value for finding in one] == [finding.value for finding in two]
 
 
 def test_an_empty_table_is_no_reason_to_stop() -> None:
-    found = assess(table(made(100, 1)), table([]), SCHEMA, formulas=FORMULAS)
+    found = assess_utility(table(made(100, 1)), table([]), SCHEMA, formulas=FORMULAS)
     assert found["tvd_1"].value == 1
     reasons = dict(found.not_computed)
     assert "no rows" in reasons["Range queries"]
     assert "ten rows" in reasons["Propensity score U_p, CART"]
-    assert not found["tasks"].computed
+    assert not found["tasks"].is_computed
 
 
 def test_without_the_extra_the_rest_is_computed_and_the_remedy_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,8 +67,8 @@ def test_without_the_extra_the_rest_is_computed_and_the_remedy_named(monkeypatch
         return real_import(name, *args, **kwargs)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", without)
-    found = assess(table(made(100, 1)), table(made(100, 2)), SCHEMA, formulas=["income ~ age"])
-    assert found["tvd_2"].computed
-    assert found["propensity_logistic"].computed
+    found = assess_utility(table(made(100, 1)), table(made(100, 2)), SCHEMA, formulas=["income ~ age"])
+    assert found["tvd_2"].is_computed
+    assert found["propensity_logistic"].is_computed
     for name in ("propensity_cart", "estimates_1", "tasks"):
         assert 'pip install ".[evaluate]" in the folder of Understudy' in found[name].reason

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kit.people import Counts
-from understudy.evaluation.utility.bias import bias, count_errors, imbalance, producer_consumer
-from understudy.findings import Part, Unavailable
+from understudy.evaluation.utility.bias import assess_bias, assess_count_error, count_errors, error_imbalance
+from understudy.findings import FindingPart, Unavailable
 from understudy.schema import Boolean, Categorical, Schema
 
 UNITS = Schema(columns=(Categorical(name="unit", values=tuple(f"u{i}" for i in range(1000)), nullable=False),))
@@ -19,9 +19,9 @@ def one(*cells: int) -> Counts:
 
 
 def test_b_by_hand() -> None:
-    assert imbalance(np.array([3.0, -1.0, -1.0])) == pytest.approx((9 - 1) / (9 + 1))
-    assert imbalance(np.array([-2.0])) == -1
-    assert imbalance(np.zeros(3)) is None
+    assert error_imbalance(np.array([3.0, -1.0, -1.0])) == pytest.approx((9 - 1) / (9 + 1))
+    assert error_imbalance(np.array([-2.0])) == -1
+    assert error_imbalance(np.zeros(3)) is None
 
 
 def projected(true: np.ndarray, sigma: float, rng: np.random.Generator) -> np.ndarray:
@@ -50,18 +50,18 @@ def test_projection_lifts_small_counts_and_lowers_large_ones() -> None:
     assert abs(rough) < 20
 
 
-def by_size(true: np.ndarray, made: np.ndarray) -> dict[str, Part]:
-    found = bias(Counts(("unit",), true), Counts(("unit",), made), UNITS)
-    return {part.name: part for part in found.parts if part.computed}
+def by_size(true: np.ndarray, made: np.ndarray) -> dict[str, FindingPart]:
+    found = assess_bias(Counts(("unit",), true), Counts(("unit",), made), UNITS)
+    return {part.name: part for part in found.parts if part.is_computed}
 
 
 def test_the_consumer_sees_the_error_of_a_sample_too() -> None:
-    found = producer_consumer(one(30, 70), one(40, 60), BIT)
+    found = assess_count_error(one(30, 70), one(40, 60), BIT)
     producer, consumer = found.parts
     assert producer.value == pytest.approx(10)
     assert consumer.value == pytest.approx(np.sqrt(100 + 100 * 0.3 * 0.7))
     assert consumer.facts["without_release"] == pytest.approx(np.sqrt(21))
-    stated = producer_consumer(one(30, 70), one(40, 60), BIT, enumeration=0.1)
+    stated = assess_count_error(one(30, 70), one(40, 60), BIT, enumeration=0.1)
     assert stated.parts[1].value == pytest.approx(np.sqrt(100 + (3**2 + 7**2) / 2))
 
 
@@ -69,11 +69,11 @@ def test_counts_are_scaled_to_as_many_rows() -> None:
     true, errors = count_errors(one(30, 70), one(6, 14), BIT)
     assert true.tolist() == [30, 70]
     assert errors == pytest.approx([0, 0])
-    assert bias(one(30, 70), one(6, 14), BIT).value == 0
+    assert assess_bias(one(30, 70), one(6, 14), BIT).value == 0
 
 
 def test_an_empty_table_is_refused() -> None:
     with pytest.raises(Unavailable, match="no rows"):
-        bias(one(0, 0), one(1, 1), BIT)
+        assess_bias(one(0, 0), one(1, 1), BIT)
     with pytest.raises(Unavailable, match="share"):
-        producer_consumer(one(1, 1), one(1, 1), BIT, enumeration=-1)
+        assess_count_error(one(1, 1), one(1, 1), BIT, enumeration=-1)

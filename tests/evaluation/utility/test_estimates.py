@@ -8,12 +8,12 @@ from scipy.stats import binom, f, norm
 
 from kit.people import made, table
 from understudy.evaluation.utility.estimates import (
-    Estimate,
+    CoefficientEstimate,
+    assess_estimates,
     compare_fits,
-    estimates,
-    fit,
-    frame,
-    overlap,
+    fit_formula,
+    frame_of_records,
+    interval_overlap,
     standardised_difference,
 )
 from understudy.findings import Unavailable
@@ -36,7 +36,7 @@ PRINTED = [
 def test_a_printed_table_is_found_again(name, original, masked, cart, differences, overlaps) -> None:
     error = (original[2] - original[1]) / (2 * norm.ppf(0.975))
     for other, difference, shared in zip((masked, cart), differences, overlaps, strict=True):
-        assert overlap(original[1:], other[1:]) == pytest.approx(shared, abs=0.002)
+        assert interval_overlap(original[1:], other[1:]) == pytest.approx(shared, abs=0.002)
         assert standardised_difference(original[0], other[0], error) == pytest.approx(difference, abs=0.025)
 
 
@@ -51,7 +51,7 @@ def test_a_printed_table_is_found_again(name, original, masked, cart, difference
 )
 def test_printed_averages_for_work_disability_are_found_again(copies, mean) -> None:
     original = [(-0.312, -0.053), (-0.018, 1.053), (-0.364, 0.527), (-0.435, 0.137)]
-    found = np.mean([overlap(one, two) for one, two in zip(original, copies, strict=True)])
+    found = np.mean([interval_overlap(one, two) for one, two in zip(original, copies, strict=True)])
     assert found == pytest.approx(mean, abs=0.002)
 
 
@@ -59,8 +59,8 @@ def test_a_fit_is_statsmodels_own() -> None:
     import statsmodels.formula.api as smf
 
     records = table(made(400, 1)).records()
-    reference = smf.ols("income ~ age + C(sex)", frame(records)).fit()
-    found = fit(records, "income ~ age + C(sex)")
+    reference = smf.ols("income ~ age + C(sex)", frame_of_records(records)).fit()
+    found = fit_formula(records, "income ~ age + C(sex)")
     assert {name: e.value for name, e in found.items()} == pytest.approx(reference.params.to_dict())
     assert found["age"].error == pytest.approx(reference.bse["age"])
 
@@ -70,24 +70,24 @@ def test_probit_uses_expected_information() -> None:
     import statsmodels.api as sm
 
     records = table(made(400, 1)).records()
-    data = frame(records)[["married", "age"]].dropna()
+    data = frame_of_records(records)[["married", "age"]].dropna()
     reference = sm.GLM(data.married, sm.add_constant(data.age), sm.families.Binomial(sm.families.links.Probit())).fit()
-    assert fit(records, "married ~ age", "probit")["age"].error == pytest.approx(reference.bse["age"])
+    assert fit_formula(records, "married ~ age", "probit")["age"].error == pytest.approx(reference.bse["age"])
     observed = sm.Probit(data.married, sm.add_constant(data.age)).fit(disp=0)
-    assert fit(records, "married ~ age", "probit")["age"].error != pytest.approx(observed.bse["age"], rel=1e-6)
+    assert fit_formula(records, "married ~ age", "probit")["age"].error != pytest.approx(observed.bse["age"], rel=1e-6)
 
 
 def test_labels_can_be_a_response_and_missing_cells_are_left_out() -> None:
     records = table(made(400, 1)).records()
-    assert set(fit(records, "sex ~ age", "logit")) == {"Intercept", "age"}
-    assert frame(records).age.isna().sum() == np.isnan(records.numbers("age")).sum() > 0
+    assert set(fit_formula(records, "sex ~ age", "logit")) == {"Intercept", "age"}
+    assert frame_of_records(records).age.isna().sum() == np.isnan(records.numbers("age")).sum() > 0
 
 
 def test_two_samples_of_one_population_overlap_by_seven_tenths() -> None:
     """E|difference| is √(4/π) standard errors, of an interval 3.92 of them wide."""
     rng = np.random.default_rng(1)
     half, runs = norm.ppf(0.975), 4000
-    found = [overlap((a - half, a + half), (b - half, b + half)) for a, b in rng.normal(size=(runs, 2))]
+    found = [interval_overlap((a - half, a + half), (b - half, b + half)) for a, b in rng.normal(size=(runs, 2))]
     expected = 1 - np.sqrt(4 / np.pi) / (2 * half)
     assert expected == pytest.approx(0.71, abs=0.005)
     assert abs(np.mean(found) - expected) < norm.isf(0.5e-6) * np.std(found) / np.sqrt(runs)
@@ -95,16 +95,16 @@ def test_two_samples_of_one_population_overlap_by_seven_tenths() -> None:
 
 def test_the_same_table_overlaps_wholly_and_a_shuffled_one_does_not() -> None:
     here = table(made(500, 1)).records()
-    assert estimates(here, here, "income ~ age + school").value == pytest.approx(1)
-    other = estimates(here, table(made(500, 2, related=False)).records(), "income ~ age")
+    assert assess_estimates(here, here, "income ~ age + school").value == pytest.approx(1)
+    other = assess_estimates(here, table(made(500, 2, related=False)).records(), "income ~ age")
     assert other.value < 0
     assert other.parts[0].name == "age"
     assert other.facts["mean_std_diff"] > 10
 
 
 def test_terms_that_only_one_fit_has_and_separation_are_listed_not_averaged() -> None:
-    fine = Estimate(1.0, 0.1, 0.8, 1.2)
-    torn = Estimate(0.178, 31.4, -61.472, 61.829)
+    fine = CoefficientEstimate(1.0, 0.1, 0.8, 1.2)
+    torn = CoefficientEstimate(0.178, 31.4, -61.472, 61.829)
     real = {"a": fine, "b": fine, "c": fine, "d": fine}
     parts = {part.name: part for part in compare_fits(real, {"a": fine, "b": torn, "c": fine})}
     assert parts["a"].value == 1
@@ -116,7 +116,7 @@ def test_a_formula_that_cannot_be_fitted_is_refused_without_a_word_of_the_data()
     records = table(made(50, 1)).records()
     for formula in ("nonsense ~ age", "income ~ ", "income ~ age +"):
         with pytest.raises(Unavailable, match="cannot be fitted"):
-            fit(records, formula)
+            fit_formula(records, formula)
 
 
 def test_a_probit_on_simulated_people_errs_and_covers_as_it_should() -> None:
@@ -146,7 +146,7 @@ def test_a_probit_on_simulated_people_errs_and_covers_as_it_should() -> None:
     everybody = Table(open_table(pl.concat(worlds)), schema).records()
     for i in range(40):
         rows = everybody.take(np.arange(500 * i, 500 * (i + 1)))
-        found = fit(rows, "o ~ z + x1 + x2", "probit")
+        found = fit_formula(rows, "o ~ z + x1 + x2", "probit")
         errors.append([found[name].value - 0.5 for name in ("z", "x1", "x2")])
         covered.append([found[name].low < 0.5 < found[name].high for name in ("z", "x1", "x2")])
     # Mean squares of 40 against mean squares of 40, and 40 intervals that hold 0.5 with 95 %: each at 1e-6.
@@ -155,5 +155,5 @@ def test_a_probit_on_simulated_people_errs_and_covers_as_it_should() -> None:
     assert np.all((ratio > 1 / furthest) & (ratio < furthest))
     assert np.all(np.sum(covered, axis=0) >= binom.ppf(1e-6, 40, 0.95))
     # Teeth: the same rows fitted with another link are far off.
-    other = fit(rows, "o ~ z + x1 + x2", "logit")
+    other = fit_formula(rows, "o ~ z + x1 + x2", "logit")
     assert ((other["x1"].value - 0.5) / 0.061) ** 2 > furthest

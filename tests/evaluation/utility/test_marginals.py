@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from understudy.evaluation.utility import Comparison, Gap, compare, marginals
-from understudy.evaluation.utility.marginals import distance
+from understudy.evaluation.utility import MarginalComparison, MarginalDistance, compare_marginals, marginals
+from understudy.evaluation.utility.marginals import total_variation
 from understudy.schema import Categorical, Integer, Schema
 from understudy.tables import Table, open_table
 
@@ -47,7 +47,7 @@ def brute(real: list[tuple[object, ...]], synthetic: list[tuple[object, ...]], c
 @pytest.mark.parametrize("seed", range(3))
 def test_every_column_and_pair_against_brute_force(seed: int) -> None:
     real, synthetic = rows_of(seed, 500), rows_of(seed + 100, 311)
-    found = compare(table_of(real), table_of(synthetic), SCHEMA)
+    found = compare_marginals(table_of(real), table_of(synthetic), SCHEMA)
     assert {gap.clique for gap in found.columns} == {(name,) for name in "abc"}
     assert {gap.clique for gap in found.pairs} == set(combinations("abc", 2))
     for gap in (*found.columns, *found.pairs):
@@ -56,16 +56,16 @@ def test_every_column_and_pair_against_brute_force(seed: int) -> None:
 
 def test_large_pairs_are_compared_by_the_cells_that_occur(monkeypatch: pytest.MonkeyPatch) -> None:
     real, synthetic = table_of(rows_of(1, 400)), table_of(rows_of(2, 300))
-    dense = compare(real, synthetic, SCHEMA)
-    monkeypatch.setattr(marginals, "DENSE_CELLS", 10)
-    sparse = compare(real, synthetic, SCHEMA)
+    dense = compare_marginals(real, synthetic, SCHEMA)
+    monkeypatch.setattr(marginals, "MAX_DENSE_MARGINAL_CELLS", 10)
+    sparse = compare_marginals(real, synthetic, SCHEMA)
     assert {g.clique: g.distance for g in dense.pairs} == pytest.approx({g.clique: g.distance for g in sparse.pairs})
 
 
 def test_a_table_is_at_no_distance_from_itself_and_the_farthest_come_first() -> None:
     real = table_of(rows_of(5, 200))
-    assert compare(real, real, SCHEMA).mean_pair == 0
-    found = compare(real, table_of([("x", 0, "p")] * 10), SCHEMA)
+    assert compare_marginals(real, real, SCHEMA).mean_pair == 0
+    found = compare_marginals(real, table_of([("x", 0, "p")] * 10), SCHEMA)
     distances = [gap.distance for gap in found.pairs]
     assert distances == sorted(distances, reverse=True)
     assert found.worst_pairs(1) == found.pairs[:1]
@@ -74,15 +74,15 @@ def test_a_table_is_at_no_distance_from_itself_and_the_farthest_come_first() -> 
 
 def test_an_empty_table_has_nothing_in_common_with_a_full_one() -> None:
     full, empty = table_of(rows_of(1, 10)), table_of([])
-    assert compare(full, empty, SCHEMA).mean_column == 1
-    assert compare(empty, empty, SCHEMA).mean_column == 0
+    assert compare_marginals(full, empty, SCHEMA).mean_column == 1
+    assert compare_marginals(empty, empty, SCHEMA).mean_column == 0
 
 
 def test_distances_are_between_nothing_and_everything() -> None:
-    assert distance(np.array([5, 0]), np.array([0, 9])) == 1
-    assert distance(np.array([5, 5]), np.array([3, 3])) == 0
+    assert total_variation(np.array([5, 0]), np.array([0, 9])) == 1
+    assert total_variation(np.array([5, 5]), np.array([3, 3])) == 0
 
 
 def test_a_result_says_that_it_is_internal() -> None:
-    assert "internal, not private" in str(Comparison(columns=(Gap(("a",), 0.5),), pairs=()))
-    assert str(Gap(("a", "b"), 0.25)) == "a × b 0.250"
+    assert "internal, not private" in str(MarginalComparison(columns=(MarginalDistance(("a",), 0.5),), pairs=()))
+    assert str(MarginalDistance(("a", "b"), 0.25)) == "a × b 0.250"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kit.people import SCHEMA, Counts, made, table
-from understudy.evaluation.utility.orders import cliques_of, distances
+from understudy.evaluation.utility.orders import assess_marginals, choose_cliques
 from understudy.findings import Unavailable
 from understudy.schema import Boolean, Schema
 
@@ -22,7 +22,7 @@ def parity(sign: int) -> Counts:
 
 
 def test_only_the_triple_tells_even_from_odd() -> None:
-    found = [distances(parity(0), parity(1), BITS, order) for order in (1, 2, 3)]
+    found = [assess_marginals(parity(0), parity(1), BITS, order) for order in (1, 2, 3)]
     assert [finding.value for finding in found] == [0.0, 0.0, 1.0]
     assert found[2].facts["l1"] == 2.0
     assert found[2].parts[0].columns == ("a", "b", "c")
@@ -30,9 +30,9 @@ def test_only_the_triple_tells_even_from_odd() -> None:
 
 def test_every_pair_and_the_triples_that_were_drawn() -> None:
     real, synthetic = table(made(300, 1)), table(made(200, 2, related=False))
-    pairs = distances(real, synthetic, SCHEMA, 2)
+    pairs = assess_marginals(real, synthetic, SCHEMA, 2)
     assert pairs.facts["cliques"] == pairs.facts["of"] == 10
-    triples = distances(real, synthetic, SCHEMA, 3, most=4, rng=np.random.default_rng(1))
+    triples = assess_marginals(real, synthetic, SCHEMA, 3, most=4, rng=np.random.default_rng(1))
     assert len(triples.parts) == 4
     assert triples.facts["of"] == 10
     assert triples.parts[0].value == triples.facts["largest"]
@@ -40,13 +40,13 @@ def test_every_pair_and_the_triples_that_were_drawn() -> None:
 
 
 def test_cliques_are_drawn_without_repetition_and_all_are_reachable() -> None:
-    drawn = [cliques_of(SCHEMA, 2, most=3, rng=np.random.default_rng(seed)) for seed in range(60)]
+    drawn = [choose_cliques(SCHEMA, 2, most=3, rng=np.random.default_rng(seed)) for seed in range(60)]
     assert all(len(set(cliques)) == 3 for cliques in drawn)
     assert {clique for cliques in drawn for clique in cliques} == set(
-        cliques_of(SCHEMA, 2, most=None, rng=np.random.default_rng())
+        choose_cliques(SCHEMA, 2, most=None, rng=np.random.default_rng())
     )
 
 
 def test_a_table_with_too_few_columns_says_so() -> None:
     with pytest.raises(Unavailable, match="fewer than 4"):
-        distances(parity(0), parity(1), BITS, 4)
+        assess_marginals(parity(0), parity(1), BITS, 4)

@@ -7,14 +7,20 @@ import pytest
 from scipy.stats import norm
 
 from kit.people import made, table
-from understudy.evaluation.utility.propensity import cart, logistic, logistic_scores, mean_square, propensity
+from understudy.evaluation.utility.propensity import (
+    assess_propensity,
+    cart_propensity,
+    logistic_propensity,
+    logistic_scores,
+    propensity_mean_square,
+)
 from understudy.findings import Unavailable
 
 
 def test_u_p_by_hand() -> None:
     apart = np.array([False, True])
-    assert mean_square(np.array([0.5, 0.5]), apart) == 0
-    assert mean_square(np.array([0.25, 0.75]), apart) == pytest.approx(1 / 16)
+    assert propensity_mean_square(np.array([0.5, 0.5]), apart) == 0
+    assert propensity_mean_square(np.array([0.25, 0.75]), apart) == pytest.approx(1 / 16)
 
 
 def test_a_saturated_logistic_model_fits_the_shares() -> None:
@@ -24,7 +30,7 @@ def test_a_saturated_logistic_model_fits_the_shares() -> None:
     scores, parameters = logistic_scores(matrix, synthetic)
     assert parameters == 2
     assert scores == pytest.approx([0.75] * 4 + [0.25] * 4, abs=1e-8)
-    assert logistic(matrix, synthetic).pmse == pytest.approx(1 / 16)
+    assert logistic_propensity(matrix, synthetic).pmse == pytest.approx(1 / 16)
 
 
 def test_it_agrees_with_statsmodels() -> None:
@@ -47,7 +53,7 @@ def test_collinear_columns_count_once() -> None:
 def test_tables_with_nothing_in_common_reach_the_end_of_the_scale(method: str) -> None:
     first = [(10, "F", "none", 5.0, False)] * 100
     second = [(90, "M", "high", 900.0, True)] * 100
-    found = propensity(table(first).records(), table(second).records(), method, rng=np.random.default_rng(1))
+    found = assess_propensity(table(first).records(), table(second).records(), method, rng=np.random.default_rng(1))
     assert found.value == pytest.approx(0.25, abs=1e-6)
     assert found.worst == 0.25
 
@@ -60,8 +66,8 @@ def test_under_chance_the_standardised_score_has_the_law_the_formula_says() -> N
     drawn, second = [], []
     for _ in range(runs):
         real = rng.normal(size=(rows, columns))
-        drawn.append(logistic(np.vstack([real, real[rng.integers(0, rows, rows)]]), labels).ratio)
-        second.append(logistic(np.vstack([real, rng.normal(size=(rows, columns))]), labels).ratio)
+        drawn.append(logistic_propensity(np.vstack([real, real[rng.integers(0, rows, rows)]]), labels).ratio)
+        second.append(logistic_propensity(np.vstack([real, rng.normal(size=(rows, columns))]), labels).ratio)
     limit = norm.isf(0.5e-6)
     # pMSE / E is chi-square over its degrees of freedom: variance 2/8. The formula itself is of first order in 1/N: 3 % is left to it.
     spread = np.sqrt(2 / columns / runs)
@@ -69,7 +75,7 @@ def test_under_chance_the_standardised_score_has_the_law_the_formula_says() -> N
     assert abs(np.mean(second) - 2) < 2 * (limit * spread + 0.03)
     # The broken twin: each column shifted by a third of its spread.
     shifted = np.vstack([rng.normal(size=(rows, columns)), rng.normal(size=(rows, columns)) + 0.3])
-    assert logistic(shifted, labels).z > limit
+    assert logistic_propensity(shifted, labels).z > limit
 
 
 def test_a_tree_sees_what_a_linear_model_cannot() -> None:
@@ -78,15 +84,15 @@ def test_a_tree_sees_what_a_linear_model_cannot() -> None:
     real[:, 1] = np.abs(real[:, 0]) + rng.normal(0, 0.1, 600)  # V-shaped
     fake = np.column_stack([rng.normal(size=600), np.abs(rng.normal(size=600)) + rng.normal(0, 0.1, 600)])
     matrix, labels = np.vstack([real, fake]), np.repeat([False, True], 600)
-    assert abs(logistic(matrix, labels).z) < 5
-    assert cart(matrix, labels, rng=rng, shuffles=20).ratio > 3
+    assert abs(logistic_propensity(matrix, labels).z) < 5
+    assert cart_propensity(matrix, labels, rng=rng, shuffles=20).ratio > 3
 
 
 def test_a_sample_of_the_same_people_is_not_told_apart_and_shuffled_columns_are() -> None:
     here = table(made(1500, 1)).records()
     rng = np.random.default_rng(5)
-    same = propensity(here, table(made(1500, 2)).records(), "cart", rng=rng, shuffles=20)
-    other = propensity(here, table(made(1500, 3, related=False)).records(), "cart", rng=rng, shuffles=20)
+    same = assess_propensity(here, table(made(1500, 2)).records(), "cart", rng=rng, shuffles=20)
+    other = assess_propensity(here, table(made(1500, 3, related=False)).records(), "cart", rng=rng, shuffles=20)
     assert same.facts["standardised"] < 1.5
     assert other.facts["standardised"] > 3
 
@@ -94,8 +100,8 @@ def test_a_sample_of_the_same_people_is_not_told_apart_and_shuffled_columns_are(
 def test_too_little_to_tell() -> None:
     few, many = table(made(5, 1)).records(), table(made(50, 1)).records()
     with pytest.raises(Unavailable, match="ten rows"):
-        propensity(few, many, "logistic", rng=np.random.default_rng(0))
+        assess_propensity(few, many, "logistic", rng=np.random.default_rng(0))
     same = table([(5, "F", "low", 3.0, True)] * 20).records()
     for method in ("logistic", "cart"):
         with pytest.raises(Unavailable, match="varies"):
-            propensity(same, same, method, rng=np.random.default_rng(0))
+            assess_propensity(same, same, method, rng=np.random.default_rng(0))

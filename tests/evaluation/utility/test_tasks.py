@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kit.people import SCHEMA, made, table
-from understudy.evaluation.utility.tasks import auc, default_targets, tasks
+from understudy.evaluation.utility.tasks import assess_tasks, auc, default_targets
 from understudy.findings import Unavailable
 
 
@@ -19,7 +19,7 @@ def test_a_stand_in_with_the_dependence_teaches_and_one_without_does_not() -> No
         type(r)(r.schema, codes, {"age": r.places["age"]}) for r, codes in zip((real, good, bad), few, strict=True)
     )
     rng = np.random.default_rng(1)
-    kept, lost = (tasks(real, other, ["school"], rng=rng) for other in (good, bad))
+    kept, lost = (assess_tasks(real, other, ["school"], rng=rng) for other in (good, bad))
     assert kept.value < 0.45 < lost.value
     assert kept.baseline == pytest.approx(kept.facts["majority"])
     assert kept.facts["nonprivate"] <= kept.value + 0.05
@@ -28,7 +28,7 @@ def test_a_stand_in_with_the_dependence_teaches_and_one_without_does_not() -> No
 
 def test_every_target_and_learner_is_a_part() -> None:
     real, fake = table(made(300, 1)).records(), table(made(300, 2)).records()
-    found = tasks(real, fake, ["married", "sex"], rng=np.random.default_rng(1))
+    found = assess_tasks(real, fake, ["married", "sex"], rng=np.random.default_rng(1))
     assert {part.name for part in found.parts} == {
         f"{t}, {k}" for t in ("married", "sex") for k in ("logistic", "forest")
     }
@@ -37,14 +37,14 @@ def test_every_target_and_learner_is_a_part() -> None:
 
 def test_it_is_judged_on_a_holdout_where_there_is_one() -> None:
     real, fake, held = (table(made(n, seed)).records() for n, seed in ((300, 1), (300, 2), (77, 3)))
-    found = tasks(real, fake, ["sex"], rng=np.random.default_rng(1), holdout=held)
+    found = assess_tasks(real, fake, ["sex"], rng=np.random.default_rng(1), holdout=held)
     assert {part.facts["test_rows"] for part in found.parts} == {77}
 
 
 def test_one_class_only_is_answered_with_that_class() -> None:
     real = table(made(200, 1)).records()
     married = table([(40, "F", "low", 1.0, True)] * 50).records()
-    found = tasks(real, married, ["married"], rng=np.random.default_rng(1))
+    found = assess_tasks(real, married, ["married"], rng=np.random.default_rng(1))
     assert found.value > 0.3
     assert found.parts[0].facts["synthetic_auc"] == 0.5
 
@@ -59,9 +59,9 @@ def test_the_area_against_all_pairs() -> None:
 def test_targets_nobody_named() -> None:
     assert default_targets(SCHEMA) == ("married", "sex", "school")
     with pytest.raises(Unavailable, match="name a target"):
-        tasks(table(made(30, 1)).records(), table(made(30, 1)).records(), (), rng=np.random.default_rng(1))
+        assess_tasks(table(made(30, 1)).records(), table(made(30, 1)).records(), (), rng=np.random.default_rng(1))
     alone = table([(5, sex, "low", 1.0, True) for _, sex, *_ in made(100, 1)]).records()
     with pytest.raises(Unavailable, match="no other column"):
-        tasks(alone, alone, ("sex",), rng=np.random.default_rng(1))
+        assess_tasks(alone, alone, ("sex",), rng=np.random.default_rng(1))
     with pytest.raises(Unavailable, match="twenty rows"):
-        tasks(table(made(9, 1)).records(), table(made(9, 1)).records(), ("sex",), rng=np.random.default_rng(1))
+        assess_tasks(table(made(9, 1)).records(), table(made(9, 1)).records(), ("sex",), rng=np.random.default_rng(1))

@@ -18,7 +18,7 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Room, Till
-from understudy.noise import draw
+from understudy.noise import draw_noise
 from understudy.schema import Schema
 
 Row = Mapping[str, object]
@@ -58,7 +58,7 @@ def room_of(
     currency: Currency = Currency.GDP,
     epsilon: object = 1,
     delta: object = "1e-6",
-    noise: object = draw,
+    noise: object = draw_noise,
 ) -> Room:
     """A room around a list of rows."""
     return Room(

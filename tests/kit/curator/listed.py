@@ -13,9 +13,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.schema import Categorical, Lattice, Schema, holds
-from understudy.schema.columns.cell import plain
-from understudy.tables import CANDIDATES
+from understudy.schema import Categorical, Lattice, Schema, holds_for_row
+from understudy.schema.columns.cell import to_plain_cell
+from understudy.tables import TYPE_CANDIDATES
 
 Row = Mapping[str, object]
 
@@ -85,7 +85,7 @@ class Listed:
         assert isinstance(described, Lattice)
         found = []
         for row in self._rows:
-            cell = plain(row[column])
+            cell = to_plain_cell(row[column])
             with suppress(ValueError):
                 found.append(described.index_of(described.parse(cell) if isinstance(cell, str) else cell))
         return found
@@ -108,10 +108,10 @@ class Listed:
         return len(self._indices(column))
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
-        ballots = np.zeros((len(columns), len(CANDIDATES)), np.int64)
+        ballots = np.zeros((len(columns), len(TYPE_CANDIDATES)), np.int64)
         for row in self._rows:
             for i, name in enumerate(columns):
-                ballots[i, CANDIDATES.index(vote_of(row[name]))] += 1
+                ballots[i, TYPE_CANDIDATES.index(vote_of(row[name]))] += 1
         return ballots
 
     def sizes(self) -> NDArray[np.int64]:
@@ -126,7 +126,7 @@ class Listed:
 
     def broken(self) -> int:
         codecs = self._schema.codecs
-        return sum(any(holds(p, row, codecs) for _, p in self._schema.breaches) for row in self._rows)
+        return sum(any(holds_for_row(p, row, codecs) for _, p in self._schema.named_breaches) for row in self._rows)
 
     def described(self, schema: Schema) -> Listed:
         return Listed(self._rows, schema)

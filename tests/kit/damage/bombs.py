@@ -37,11 +37,11 @@ def groups(path: Path, table: pa.Table, times: int, **options: object) -> Path:
     parquet.write_table(table, written, compression="zstd", row_group_size=table.num_rows, **options)
     data = written.getvalue()
     size = int.from_bytes(data[-8:-4], "little")
-    fields = thrift.read(data[-8 - size : -8])
-    kind, (inner, [group]) = fields[parquet_footer.GROUPS]
-    fields[parquet_footer.GROUPS] = kind, (inner, [group] * times)
+    fields = thrift.read_struct(data[-8 - size : -8])
+    kind, (inner, [group]) = fields[parquet_footer.ROW_GROUPS_FIELD]
+    fields[parquet_footer.ROW_GROUPS_FIELD] = kind, (inner, [group] * times)
     fields[3] = fields[3][0], table.num_rows * times
-    end = thrift.written(fields)
+    end = thrift.write_struct(fields)
     path.write_bytes(data[: -8 - size] + end + len(end).to_bytes(4, "little") + b"PAR1")
     return path
 

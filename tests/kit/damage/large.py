@@ -24,7 +24,7 @@ from understudy.models.rules.satisfiability import refuse_contradictions
 from understudy.releases import Guarantee, Release
 from understudy.releases.file.archive import load
 from understudy.schema import Schema, dump_schema, load_schema
-from understudy.schema.disclosed import declarations
+from understudy.schema.disclosed import describe_declared
 from understudy.schema.formats import load_format
 
 SECONDS = 5.0
@@ -41,12 +41,12 @@ def use_schema(path: Path) -> str | None:
         try:
             schema: Schema = read(path)
             dump_schema(schema)
-            declarations(schema)
+            describe_declared(schema)
         except UnderstudyError as error:
             said = str(error)
             continue
         found = schema
-    if found is not None and found.closed and len(found):
+    if found is not None and found.is_closed and len(found):
         _sample(found)
     return said
 

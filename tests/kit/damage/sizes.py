@@ -16,7 +16,7 @@ from typing import Any
 from kit.releases import builders
 from kit.releases.hostile import rezip, unzip
 from understudy.accounting.budget import Budget
-from understudy.accounting.chain import COLUMNS, Entry, canonical
+from understudy.accounting.chain import LEDGER_ENTRY_COLUMNS, LedgerEntry, canonical_json
 from understudy.accounting.ledger import Ledger
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
@@ -235,15 +235,15 @@ def ledger_file(seed: int, folder: Path) -> tuple[str, bytes]:
 
 def _resealed(connection: sqlite3.Connection, change: Callable[[Words], Words], times: int = 1) -> None:
     """Write the last entry anew with other facts, so many times, each with the digest that it ought to have."""
-    names = ", ".join((*COLUMNS, "digest"))
+    names = ", ".join((*LEDGER_ENTRY_COLUMNS, "digest"))
     row = connection.execute(f"SELECT {names} FROM entry ORDER BY number DESC LIMIT 1").fetchone()
-    entry = dict(zip((*COLUMNS, "digest"), row, strict=True))
+    entry = dict(zip((*LEDGER_ENTRY_COLUMNS, "digest"), row, strict=True))
     connection.execute("DELETE FROM entry WHERE number = ?", (entry["number"],))
-    entry["detail"] = canonical(change(json.loads(entry["detail"]))).decode()
+    entry["detail"] = canonical_json(change(json.loads(entry["detail"]))).decode()
     first, run = entry["number"], entry["run"]
     for more in range(times):
         entry |= {"number": first + more, "run": run if times == 1 else f"{run}{more}"}
-        entry["digest"] = Entry(**(entry | {"digest": ""})).seal()
+        entry["digest"] = LedgerEntry(**(entry | {"digest": ""})).seal()
         connection.execute(f"INSERT INTO entry ({names}) VALUES ({', '.join('?' * len(entry))})", [*entry.values()])
         entry["previous"] = entry["digest"]
     connection.execute("UPDATE account SET entries = ?, head = ?", (first + times - 1, entry["digest"]))

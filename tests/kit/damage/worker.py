@@ -69,7 +69,7 @@ class Reused(Engine):
     def run(self, query: str, *, doing: str) -> list[tuple[Any, ...]]:
         """As ever, but for one setting: the files of all cases may be read. Notes what is made."""
         if query.startswith("SET allowed_directories"):
-            query = f"SET allowed_directories = [{quoting.texts((str(self.directory), str(self.room)))}]"
+            query = f"SET allowed_directories = [{quoting.text_literals((str(self.directory), str(self.room)))}]"
         if (made := MADE.match(query)) is not None:
             self.made[made[2]] = made[1]
         return super().run(query, doing=doing)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.measurements import AxisMap, Clique
-from understudy.models.inference.log_calibration import aligned
+from understudy.models.inference.log_calibration import align_axes
 from understudy.schema import Schema
 
 
@@ -17,7 +17,7 @@ def brute(sizes, cliques, potentials):
     columns = tuple(dict.fromkeys(name for clique in cliques for name in clique))
     log = np.zeros([sizes[name] for name in columns])
     for clique, theta in potentials.items():
-        log = log + aligned(theta, clique, columns)
+        log = log + align_axes(theta, clique, columns)
     top = log.max()
     if not np.isfinite(top):
         return None, -np.inf

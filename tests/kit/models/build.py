@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
-from understudy.measurements import AxisMap, Clique, Identity, Measurement, Measurements, Sparse
+from understudy.measurements import AxisMap, Clique, Identity, Measurement, Measurements, SparseMeasurement
 from understudy.schema import Categorical, Schema
 
 ALPHA = 1e-6
@@ -41,16 +41,21 @@ def measured(
     return Measurement(clique, axes, array, law, Fraction(scale), FREE)
 
 
-def shown(clique: Clique, codes: object, values: object, *, scale: Fraction | int = 1, threshold: int = 0) -> Sparse:
+def shown(
+    clique: Clique, codes: object, values: object, *, scale: Fraction | int = 1, threshold: int = 0
+) -> SparseMeasurement:
     """A sparse measurement with these cells."""
     cells = np.array(codes, np.int64).reshape(-1, len(clique))
-    return Sparse(clique, cells, np.array(values, np.int64), threshold, Law.DISCRETE_LAPLACE, Fraction(scale), FREE)
+    return SparseMeasurement(
+        clique, cells, np.array(values, np.int64), threshold, Law.DISCRETE_LAPLACE, Fraction(scale), FREE
+    )
 
 
-def listed(*items: Measurement | Sparse) -> Measurements:
+def listed(*items: Measurement | SparseMeasurement) -> Measurements:
     """Several measurements."""
     return Measurements(
-        tuple(m for m in items if isinstance(m, Measurement)), tuple(s for s in items if isinstance(s, Sparse))
+        tuple(m for m in items if isinstance(m, Measurement)),
+        tuple(s for s in items if isinstance(s, SparseMeasurement)),
     )
 
 

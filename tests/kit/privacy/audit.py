@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from understudy.accounting.cost import Cost, Currency
-from understudy.accounting.expected_error import deviation
+from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.law import Law
 
 ALPHA = 1e-6
@@ -182,7 +182,7 @@ def likelihood_ratio(
 def goodness(noise: NDArray[np.int64], law: Law, scale: Fraction) -> float:
     """p-value of the chi-square test that noise follows its stated law."""
     noise = np.asarray(noise).ravel()
-    reach = max(2, int(np.ceil(8 * deviation(law, scale))))
+    reach = max(2, int(np.ceil(8 * noise_deviation(law, scale))))
     support = np.arange(-reach, reach + 1)
     mass = np.exp(log_mass(law, scale, support))
     mass /= mass.sum()

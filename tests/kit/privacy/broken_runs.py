@@ -17,20 +17,20 @@ from understudy.curator import Room, Till
 
 def only_non_empty_cells(patch: pytest.MonkeyPatch) -> None:
     """Cells that are exactly zero stay zero."""
-    original = Room.noisy
-    patch.setattr(Room, "noisy", lambda self, e, scale: np.where(e != 0, original(self, e, scale), e))
+    original = Room.add_noise
+    patch.setattr(Room, "add_noise", lambda self, e, scale: np.where(e != 0, original(self, e, scale), e))
 
 
 def one_scale_is_halved(patch: pytest.MonkeyPatch) -> None:
     """The scale that is used first is halved wherever it is used."""
-    original, first = Room.noisy, []
+    original, first = Room.add_noise, []
 
     def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         if scale and not first:
             first.append(scale)
         return original(self, exact, scale / 2 if scale in first else scale)
 
-    patch.setattr(Room, "noisy", noisy)
+    patch.setattr(Room, "add_noise", noisy)
 
 
 def a_stored_answer_is_given_as_new(patch: pytest.MonkeyPatch) -> None:
@@ -55,14 +55,14 @@ def noise_is_used_twice(patch: pytest.MonkeyPatch) -> None:
             return exact.copy()
         return exact + kept.setdefault((exact.shape, scale), self.draw(self.law, scale, exact.shape))
 
-    patch.setattr(Room, "noisy", noisy)
+    patch.setattr(Room, "add_noise", noisy)
 
 
 def selection_is_thought_half_as_sensitive(patch: pytest.MonkeyPatch) -> None:
     """Every score is said to move half as far as it does."""
     scores, original = (
-        understudy.curator.mechanisms.select_marginal.SCORES,
-        understudy.curator.mechanisms.select_cell.exponential,
+        understudy.curator.mechanisms.select_marginal.CHOICE_SCORES,
+        understudy.curator.mechanisms.select_cell.exponential_mechanism,
     )
     for name, score in scores.items():
         halved = None if score.add_remove is None else score.add_remove // 2
@@ -71,7 +71,7 @@ def selection_is_thought_half_as_sensitive(patch: pytest.MonkeyPatch) -> None:
         patch.setitem(scores, name, replace(score, add_remove=halved, replace=lower))
     patch.setattr(
         understudy.curator.mechanisms.select_cell,
-        "exponential",
+        "exponential_mechanism",
         lambda s, *, epsilon, sensitivity, **how: original(s, epsilon=epsilon, sensitivity=sensitivity / 2, **how),
     )
 
@@ -80,4 +80,4 @@ def choices_forget_their_factor_two(patch: pytest.MonkeyPatch) -> None:
     """Choices are made as if all scores moved the same way."""
     for module in (understudy.curator.mechanisms.select_marginal, understudy.curator.mechanisms.select_cell):
         original = module.exponential
-        patch.setattr(module, "exponential", lambda s, o=original, **how: o(s, **{**how, "monotone": True}))
+        patch.setattr(module, "exponential_mechanism", lambda s, o=original, **how: o(s, **{**how, "monotone": True}))

@@ -15,15 +15,15 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.curator import Custody, Room, Window
 from understudy.curator.discovery import extras
-from understudy.curator.discovery.bounds import MAGNITUDES, _histogram
-from understudy.curator.discovery.tree_histogram import _counted
-from understudy.curator.discovery.types import types
-from understudy.curator.mechanisms.marginals import measure
-from understudy.curator.mechanisms.select_marginal import errors
-from understudy.curator.mechanisms.sums import mean, total
+from understudy.curator.discovery.bounds import MAGNITUDE_EDGES, _measure_histogram
+from understudy.curator.discovery.tree_histogram import _measure_cells
+from understudy.curator.discovery.types import learn_types
+from understudy.curator.mechanisms.marginals import measure_marginals
+from understudy.curator.mechanisms.select_marginal import measure_distances
+from understudy.curator.mechanisms.sums import measure_mean, measure_sum
 from understudy.measurements import AxisMap, Centring, Identity, Partition
-from understudy.schema import Boolean, Categorical, Integer, Lattice, Schema, Undeclared, parse_schema
-from understudy.synthesizers import SYNTHESIZERS, Workload, silent
+from understudy.schema import Boolean, Categorical, Integer, Lattice, Schema, UndeclaredColumn, parse_schema
+from understudy.synthesizers import SYNTHESIZERS, Workload, ignore_progress
 
 ADD_REMOVE, REPLACE = Neighbours
 PURE, GDP, ZCDP = Currency
@@ -38,7 +38,7 @@ PEOPLE: list[Row] = [{"colour": c, "smoker": s} for c in ("red", "green", "blue"
 NUMBERS = Schema(columns=(Integer(name="x", min=0, max=10),))
 RANGE = Schema(columns=(Integer(name="x", min=0, max=99),))
 OPEN = Schema(columns=(Integer(name="x"),))
-UNTYPED = Schema(columns=tuple(Undeclared(name=name) for name in "abc"))
+UNTYPED = Schema(columns=tuple(UndeclaredColumn(name=name) for name in "abc"))
 
 EPSILON = {PURE: 3, GDP: 10, ZCDP: 10}
 """Budgets at which twenty thousand answers tell a lot."""
@@ -71,7 +71,7 @@ def marginal(clique: tuple[str, ...], maps: tuple[AxisMap, ...] | None = None) -
     """All of the budget on one marginal."""
 
     def ask(room: Room, schema: Schema) -> object:
-        return measure(room, schema, [clique], amount=room.till.left, maps=None if maps is None else [maps])
+        return measure_marginals(room, schema, [clique], amount=room.till.left, maps=None if maps is None else [maps])
 
     return ask
 
@@ -130,7 +130,7 @@ def performed(name: str) -> Ask:
 
     def ask(room: Room, schema: Schema) -> object:
         custody = Custody(room, schema)
-        return SYNTHESIZERS[name]().measure(Window(custody), Workload.of_order(schema), silent)
+        return SYNTHESIZERS[name]().measure(Window(custody), Workload.of_order(schema), ignore_progress)
 
     return ask
 
@@ -141,7 +141,7 @@ def cells(room: Room, schema: Schema) -> object:
     assert isinstance(column, Lattice)
     scale = room.scale(room.till.left, one)
     cost = price(room.law, scale, one, room.currency)
-    return _counted(room, column, np.array([0, 40, 90]), np.array([10, 60, 100]), scale, cost)
+    return _measure_cells(room, column, np.array([0, 40, 90]), np.array([10, 60, 100]), scale, cost)
 
 
 def x(*values: int | None) -> list[Row]:
@@ -153,7 +153,9 @@ def besides_of(what: Callable[..., object]) -> Ask:
 
     def ask(room: Room, schema: Schema) -> object:
         days = [schema[name] for name in schema if schema[name].type == "date"]
-        args = (schema, *days) if what is extras.weekdays else (schema,) if what is extras.sizes else ()
+        args = (
+            (schema, *days) if what is extras.learn_weekdays else (schema,) if what is extras.learn_unit_sizes else ()
+        )
         return what(room, *args, amount=room.till.left)
 
     return ask
@@ -186,19 +188,21 @@ EDGES = tuple(range(65))
 CASES = [
     *marginals(),
     *(Case("total", marginal(()), COLOURS, [FIRST], [FIRST, LAST], ADD_REMOVE, c) for c in Currency),
-    *(Case("sum", whole(total, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE, c, effort=1.5) for c in (PURE, GDP)),
-    Case("sum", whole(total, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE),
-    Case("sum, clipped", whole(total, "x"), NUMBERS, x(3), x(3, 10**9), ADD_REMOVE),
-    Case("mean", whole(mean, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE),
-    Case("mean", whole(mean, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE, tight=False),
+    *(Case("sum", whole(measure_sum, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE, c, effort=1.5) for c in (PURE, GDP)),
+    Case("sum", whole(measure_sum, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE),
+    Case("sum, clipped", whole(measure_sum, "x"), NUMBERS, x(3), x(3, 10**9), ADD_REMOVE),
+    Case("mean", whole(measure_mean, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE),
+    Case("mean", whole(measure_mean, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE, tight=False),
     *(
-        Case("errors", whole(errors, NEAR), COLOURS, [], [FIRST], ADD_REMOVE, c, effort=4 if c is PURE else 1)
+        Case(
+            "errors", whole(measure_distances, NEAR), COLOURS, [], [FIRST], ADD_REMOVE, c, effort=4 if c is PURE else 1
+        )
         for c in (PURE, GDP)
     ),
-    Case("errors", whole(errors, FAR), COLOURS, [FIRST], [LAST], REPLACE),
+    Case("errors", whole(measure_distances, FAR), COLOURS, [FIRST], [LAST], REPLACE),
     Case(
         "bounds, magnitudes",
-        whole(_histogram, column="x", edges=MAGNITUDES),
+        whole(_measure_histogram, column="x", edges=MAGNITUDE_EDGES),
         OPEN,
         x(3),
         x(3, 900),
@@ -207,33 +211,41 @@ CASES = [
     ),
     Case(
         "bounds, magnitudes",
-        whole(_histogram, column="x", edges=MAGNITUDES),
+        whole(_measure_histogram, column="x", edges=MAGNITUDE_EDGES),
         OPEN,
         x(3, -3),
         x(3, 900),
         REPLACE,
         effort=1.2,
     ),
-    Case("bounds, pieces", whole(_histogram, column="x", edges=EDGES), OPEN, x(3), x(3, 9), ADD_REMOVE),
-    Case("bounds, pieces", whole(_histogram, column="x", edges=EDGES), OPEN, x(3, 3), x(3, 9), REPLACE, effort=1.5),
+    Case("bounds, pieces", whole(_measure_histogram, column="x", edges=EDGES), OPEN, x(3), x(3, 9), ADD_REMOVE),
+    Case(
+        "bounds, pieces",
+        whole(_measure_histogram, column="x", edges=EDGES),
+        OPEN,
+        x(3, 3),
+        x(3, 9),
+        REPLACE,
+        effort=1.5,
+    ),
     *(Case("bins", cells, RANGE, x(3), x(3, 950), ADD_REMOVE, c, effort=1.5) for c in (PURE, GDP)),
     Case("bins", cells, RANGE, x(3, 3), x(3, 95), REPLACE, effort=1.5),
     *(
-        Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [], [BALLOT], ADD_REMOVE, c, effort=3)
+        Case("vote", whole(learn_types, list(UNTYPED.columns)), UNTYPED, [], [BALLOT], ADD_REMOVE, c, effort=3)
         for c in (PURE, GDP)
     ),
-    Case("vote", whole(types, list(UNTYPED.columns)), UNTYPED, [BALLOT], [OTHER], REPLACE, effort=1.5),
+    Case("vote", whole(learn_types, list(UNTYPED.columns)), UNTYPED, [BALLOT], [OTHER], REPLACE, effort=1.5),
     *(
-        Case("rows per unit", besides_of(extras.sizes), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
+        Case("rows per unit", besides_of(extras.learn_unit_sizes), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
         for c in (PURE, GDP)
     ),
-    Case("rows per unit", besides_of(extras.sizes), VISITS, visits(a=2, b=1), visits(a=2, b=3), REPLACE),
+    Case("rows per unit", besides_of(extras.learn_unit_sizes), VISITS, visits(a=2, b=1), visits(a=2, b=3), REPLACE),
     *(
-        Case("broken rows", besides_of(extras.broken), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
+        Case("broken rows", besides_of(extras.count_broken_rows), VISITS, visits(a=2), visits(a=2, b=3), ADD_REMOVE, c)
         for c in (PURE, GDP)
     ),
-    Case("weekdays", besides_of(extras.weekdays), DAYS, days(3), days(3, 7), ADD_REMOVE),
-    Case("weekdays", besides_of(extras.weekdays), DAYS, days(3, 5), days(3, 7), REPLACE),
+    Case("weekdays", besides_of(extras.learn_weekdays), DAYS, days(3), days(3, 7), ADD_REMOVE),
+    Case("weekdays", besides_of(extras.learn_weekdays), DAYS, days(3, 5), days(3, 7), REPLACE),
 ]
 """Every mechanism that adds noise to integers, both relations."""
 

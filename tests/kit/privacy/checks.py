@@ -21,13 +21,13 @@ from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
-from understudy.accounting.run import Run
+from understudy.accounting.run import LedgerRun
 from understudy.curator import Room, Till
-from understudy.curator.mechanisms.marginals import measure
-from understudy.curator.mechanisms.select_marginal import choose
-from understudy.curator.mechanisms.sparse_histogram import labels
+from understudy.curator.mechanisms.marginals import measure_marginals
+from understudy.curator.mechanisms.select_marginal import choose_clique
+from understudy.curator.mechanisms.sparse_histogram import learn_labels
 from understudy.errors import LedgerError
-from understudy.noise import draw
+from understudy.noise import draw_noise
 from understudy.schema import Boolean, Categorical, Schema
 
 AMOUNT = {PURE: Fraction(4), GDP: Fraction(393, 1000) * 16}
@@ -79,7 +79,7 @@ def check_cells(currency: Currency, side: int, *, tight: float = 0.8) -> None:
     """Every cell of one large marginal carries the noise that was paid for, the empty ones too."""
     schema, table = squared(side), Chequered(side)
     room = replace(room_of([], schema, currency=currency, epsilon=8 if currency is PURE else 40), table=table)
-    measured = measure(room, schema, [("a", "b")], amount=room.till.left / 4)[0]
+    measured = measure_marginals(room, schema, [("a", "b")], amount=room.till.left / 4)[0]
     empty, full = measured.values[table.exact == 0], measured.values[table.exact == 1]
     zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
     scores = [likelihood_ratio(v[:, None], zero, one, measured.law, measured.scale) for v in (empty, full)]
@@ -96,8 +96,8 @@ def check_fresh_noise() -> None:
     """Two answers of one request, and two requests, share no noise."""
     schema, table = squared(40), Chequered(40)
     room = replace(room_of([], schema), table=table)
-    one, other = measure(room, schema, [("a", "b")] * 2, amount=room.till.left / 2)
-    later = measure(room, schema, [("a", "b")] * 2, amount=room.till.left)[0]
+    one, other = measure_marginals(room, schema, [("a", "b")] * 2, amount=room.till.left / 2)
+    later = measure_marginals(room, schema, [("a", "b")] * 2, amount=room.till.left)[0]
     assert alike(one.values - table.exact, other.values - table.exact) > ALPHA
     assert alike(one.values - table.exact, later.values - table.exact) > ALPHA
 
@@ -113,7 +113,7 @@ def chosen(relation: Neighbours, currency: Currency, *, at: float, times: int) -
         estimates = {("a",): np.array([10.0, 0.0]), ("b",): np.array([0.0, 10 - at])}
 
     def ask(room: Room, schema: Schema) -> object:
-        return choose(room, estimates, amount=AMOUNT[currency])
+        return choose_clique(room, estimates, amount=AMOUNT[currency])
 
     options = {"relation": relation, "currency": currency, "epsilon": 4 if currency is PURE else 40}
     heard = [hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)]
@@ -135,7 +135,7 @@ def check_new_label(times: int = 10_000) -> None:
     delta = Fraction(8, 100)
 
     def ask(room: Room, schema: Schema) -> object:
-        return labels(room, "place", amount=room.till.left, delta=delta)
+        return learn_labels(room, "place", amount=room.till.left, delta=delta)
 
     (heard,) = hear(ask, [{"place": "x"}], PLACES, times=times, currency=PURE, epsilon=2, delta=delta)
     shown = sum(len(a["counts"]) > 0 for a in heard.answers)
@@ -154,10 +154,10 @@ class Watch:
     def __call__(self, law: Law, scale: Fraction, shape: tuple[int, ...]) -> np.ndarray:
         with Ledger.open(self.path) as ledger:
             self.kinds = [e.kind for e in ledger.entries()]
-        return draw(law, scale, shape)
+        return draw_noise(law, scale, shape)
 
 
-def watched(ledger: Ledger, run: Run) -> tuple[Watch, Room]:
+def watched(ledger: Ledger, run: LedgerRun) -> tuple[Watch, Room]:
     watch = Watch(ledger.path)
     return watch, Room(
         table=Listed(PEOPLE, COLOURS),
@@ -170,7 +170,7 @@ def watched(ledger: Ledger, run: Run) -> tuple[Watch, Room]:
 
 
 def total(room: Room) -> int:
-    return int(measure(room, COLOURS, [()], amount=room.till.left)[0].values)
+    return int(measure_marginals(room, COLOURS, [()], amount=room.till.left)[0].values)
 
 
 def books() -> Iterator[Ledger]:

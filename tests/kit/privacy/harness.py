@@ -24,7 +24,7 @@ from kit.privacy.runs import account, chance
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.layout import report_json
-from understudy.cli.synthesize import facts
+from understudy.cli.synthesize import run_facts
 from understudy.errors import UnderstudyError
 from understudy.releases import Release
 from understudy.releases.file.archive import to_bytes
@@ -203,7 +203,7 @@ def frame_text(release: Release) -> str:
 
 def json_text(release: Release, folder: Path, ledger: Path) -> str:
     """What `--json` prints about a run."""
-    told = facts(release, book=ledger, output=Path("out.csv"), release=None, rows=release.rows)
+    told = run_facts(release, book=ledger, output=Path("out.csv"), release=None, rows=release.rows)
     with redirect_stdout(io.StringIO()) as shown:
         report_json(told)
     return chance(shown.getvalue().replace(str(folder), ""))

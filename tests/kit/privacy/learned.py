@@ -40,7 +40,7 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till
 from understudy.schema import Categorical, Lattice, Schema
 from understudy.schema.yaml.writer import schema_to_dict
-from understudy.synthesizers import silent
+from understudy.synthesizers import ignore_progress
 
 Row = Mapping[str, object]
 Rows = Sequence[tuple[Row, int]]
@@ -149,7 +149,7 @@ def learn(case: Learning, rows: Rows, times: int, *, noise: object | None = None
     filter = allowance(case.epsilon, case.delta, case.currency)
     for _ in range(times):
         custody = Custody(replace(room, till=Till(Practice(), replace(filter))), case.schema)
-        found.append(custody.discover(share=Fraction(1), delta=custody.left_delta, progress=silent))
+        found.append(custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress))
         paid = [one for asked, one in custody.charges if asked != "marginals"]
         total = sum(paid[1:], paid[0])
         cost = total if cost is None else dearest(cost, total)

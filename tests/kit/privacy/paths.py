@@ -33,12 +33,12 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window
-from understudy.curator.payment import Answer
-from understudy.noise import draw, samplers
-from understudy.noise.cdf_table import Table, build
-from understudy.noise.tails import tails
+from understudy.curator.payment import NoisyAnswer
+from understudy.noise import draw_noise, samplers
+from understudy.noise.cdf_table import CdfTable, build_cdf_table
+from understudy.noise.tails import tails_of_law
 from understudy.schema import Boolean, Categorical, Identifier, Schema, Unit
-from understudy.synthesizers import Synthesizer, Workload, silent
+from understudy.synthesizers import Synthesizer, Workload, ignore_progress
 
 SCHEMA = Schema(
     columns=(
@@ -102,7 +102,7 @@ class Noise:
         if self.quiet:
             return no_noise(law, scale, shape)
         return (
-            draw(law, scale, shape) if scale >= WIDE else self.pooled(law, scale, shape)
+            draw_noise(law, scale, shape) if scale >= WIDE else self.pooled(law, scale, shape)
         )  # wide noise is drawn slowly
 
 
@@ -112,8 +112,8 @@ class Asked:
 
     request: Mapping[str, object]
     cost: Cost
-    answers: list[Answer] = field(default_factory=list)
-    exact: list[Answer] = field(default_factory=list)
+    answers: list[NoisyAnswer] = field(default_factory=list)
+    exact: list[NoisyAnswer] = field(default_factory=list)
     rate: float = 0.0
     """Of a choice: what a score is multiplied with in the exponent."""
 
@@ -147,11 +147,15 @@ class Witness(Till):
         self.path: list[Asked] = []
 
     def pay(
-        self, request: Mapping[str, object], cost: Cost, count: Callable[[], object], draw: Callable[[object], Answer]
-    ) -> Answer:
+        self,
+        request: Mapping[str, object],
+        cost: Cost,
+        count: Callable[[], object],
+        draw: Callable[[object], NoisyAnswer],
+    ) -> NoisyAnswer:
         asked = Asked(request, cost)
 
-        def many(exact: object) -> Answer:
+        def many(exact: object) -> NoisyAnswer:
             with rates(asked):
                 asked.answers.extend(draw(exact) for _ in range(self._often(asked)))
             return asked.answers[-1]
@@ -221,15 +225,15 @@ def walk(
         draw=noise,
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(samplers, "table", _table)
-        synthesizer.measure(Window(Custody(room, schema)), Workload.of_order(schema, 2), silent)
+        patch.setattr(samplers, "cached_cdf_table", _table)
+        synthesizer.measure(Window(Custody(room, schema)), Workload.of_order(schema, 2), ignore_progress)
     return Path(till.path, filter.total, currency)
 
 
 @lru_cache(maxsize=150)
-def _table(law: Law, scale: Fraction) -> Table:
+def _table(law: Law, scale: Fraction) -> CdfTable:
     """The sampler's own tables, kept for longer than a curator would: the same runs are walked and broken, again and again."""
-    return build(tails(law, scale))
+    return build_cdf_table(tails_of_law(law, scale))
 
 
 def check_path(path: Path, *, tight: float) -> None:

@@ -24,7 +24,7 @@ from kit.privacy.paths import choice_amount, rates
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
 from understudy.curator import Room, Till
-from understudy.curator.payment import Answer
+from understudy.curator.payment import NoisyAnswer
 
 SHARED_SALT = "00" * 16
 """Which rows of a person are kept is drawn afresh for every opening of a table, whoever is in it: neighbours are compared for one draw."""
@@ -46,7 +46,7 @@ class Question:
     """Of a choice: what a score is multiplied with in the exponent."""
     epsilon: Fraction = Fraction(0)
     """The ε of the whole run, on which the price of a threshold depends."""
-    answer: Answer | None = None
+    answer: NoisyAnswer | None = None
 
     @property
     def mechanism(self) -> str:
@@ -61,7 +61,7 @@ class Strayed(AssertionError):
 def keep_questions(replayed: Sequence[Question] | None = None) -> Iterator[list[Question]]:
     """Every question that is paid for while this lasts; with `replayed`, each is answered as it was then."""
     kept: list[Question] = []
-    pay, noisy = Till.pay, Room.noisy
+    pay, noisy = Till.pay, Room.add_noise
 
     def watched_noise(self: Room, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
         if kept:
@@ -75,13 +75,13 @@ def keep_questions(replayed: Sequence[Question] | None = None) -> Iterator[list[
         request: Mapping[str, object],
         cost: Cost,
         count: Callable[[], object],
-        draw: Callable[[object], Answer],
-    ) -> Answer:
+        draw: Callable[[object], NoisyAnswer],
+    ) -> NoisyAnswer:
         question = Question(request, cost)
         before = _question_before(replayed, len(kept), question)
         kept.append(question)
 
-        def watched_draw(exact: object) -> Answer:
+        def watched_draw(exact: object) -> NoisyAnswer:
             question.exact = exact
             with rates(question):  # type: ignore[arg-type]
                 drawn = draw(exact)
@@ -92,12 +92,12 @@ def keep_questions(replayed: Sequence[Question] | None = None) -> Iterator[list[
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Till, "pay", watched_pay)
-        patch.setattr(Room, "noisy", watched_noise)
-        patch.setattr(understudy.tables.table, "salt", lambda: SHARED_SALT)
+        patch.setattr(Room, "add_noise", watched_noise)
+        patch.setattr(understudy.tables.table, "draw_salt", lambda: SHARED_SALT)
         yield kept
 
 
-def _question_before(replayed: Sequence[Question] | None, at: int, question: Question) -> Answer | None:
+def _question_before(replayed: Sequence[Question] | None, at: int, question: Question) -> NoisyAnswer | None:
     """The answer that the same question got on the table."""
     if replayed is None:
         return None

@@ -28,9 +28,9 @@ from understudy.curator import Custody, Room, Till
 from understudy.curator.mechanisms import select_cell, select_marginal
 from understudy.releases import Guarantee, Release
 from understudy.schema import Boolean, Categorical, Date, Datetime, Identifier, Integer, Real, Schema, Text, Time, Unit
-from understudy.synthesizers import SYNTHESIZERS, silent
+from understudy.synthesizers import SYNTHESIZERS, ignore_progress
 from understudy.tables import Table, open_table
-from understudy.workflow.synthesize import perform
+from understudy.workflow.synthesize import discover_and_measure
 
 COLUMNS = (
     Identifier(name="id"),
@@ -74,9 +74,9 @@ def deaf() -> Iterator[list[NDArray[np.int64]]]:
         return np.full(np.shape(exact), 3, np.int64)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Room, "noisy", noisy)
+        patch.setattr(Room, "add_noise", noisy)
         for module in (select_marginal, select_cell):
-            patch.setattr(module, "exponential", lambda scores, **how: 0)
+            patch.setattr(module, "exponential_mechanism", lambda scores, **how: 0)
         yield asked
 
 
@@ -154,7 +154,7 @@ def rehearsed(
             max_rows=schema.unit.max_rows,
         )
         custody = Custody(room, schema)
-        measured = perform(custody, SYNTHESIZERS[method](), silent)
+        measured = discover_and_measure(custody, SYNTHESIZERS[method](), ignore_progress)
     return Release(
         guarantee=Guarantee(
             epsilon=whole.epsilon, delta=whole.delta, currency=filter.currency, amount=filter.total, neighbours=relation

@@ -24,9 +24,9 @@ from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Room, Rows, Till
-from understudy.curator.payment import Answer
-from understudy.noise import draw
+from understudy.curator import Room, TableProtocol, Till
+from understudy.curator.payment import NoisyAnswer
+from understudy.noise import draw_noise
 from understudy.schema import Schema
 
 Row = Mapping[str, object]
@@ -43,7 +43,7 @@ PLENTY = {Currency.PURE: 0, Currency.GDP: "1e-6", Currency.ZCDP: "1e-6"}
 class Remembered:
     """A table that works out every exact answer once: its rows do not change, and an audit asks thousands of times."""
 
-    def __init__(self, table: Rows) -> None:
+    def __init__(self, table: TableProtocol) -> None:
         self._table, self._found = table, {}
 
     def __getattr__(self, name: str) -> Callable[..., object]:
@@ -67,13 +67,13 @@ class Pooled:
 
     def __call__(self, law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
         if self.often is not None:
-            return draw(law, scale, (self.often, *shape))
+            return draw_noise(law, scale, (self.often, *shape))
         wanted = prod(shape)
         if wanted * 10 > self._size:
-            return draw(law, scale, shape)
+            return draw_noise(law, scale, shape)
         pool, at = self._pools.get((law, scale), (None, self._size))
         if at + wanted > self._size:
-            pool, at = draw(law, scale, (self._size,)), 0
+            pool, at = draw_noise(law, scale, (self._size,)), 0
         self._pools[law, scale] = pool, at + wanted
         return pool[at : at + wanted].reshape(shape)
 
@@ -84,7 +84,7 @@ class Heard:
 
     request: Mapping[str, object]
     cost: Cost
-    answers: list[Answer]
+    answers: list[NoisyAnswer]
 
     def stacked(self, name: str) -> NDArray[np.int64]:
         """All answers of one name, as integers, along the first axis."""
@@ -106,11 +106,15 @@ class Hearing(Till):
         self.heard: list[Heard] = []
 
     def pay(
-        self, request: Mapping[str, object], cost: Cost, count: Callable[[], object], draw: Callable[[object], Answer]
-    ) -> Answer:
+        self,
+        request: Mapping[str, object],
+        cost: Cost,
+        count: Callable[[], object],
+        draw: Callable[[object], NoisyAnswer],
+    ) -> NoisyAnswer:
         heard = Heard(request, cost, answers := [])
 
-        def many(exact: object) -> Answer:
+        def many(exact: object) -> NoisyAnswer:
             answers.extend(draw(exact) for _ in range(min(self.times, ALONE)))
             answers.extend(self._at_once(heard, lambda: draw(exact)))
             answers.extend(draw(exact) for _ in range(self.times - len(answers)))
@@ -120,7 +124,7 @@ class Hearing(Till):
         self.heard.append(heard)
         return last
 
-    def _at_once(self, heard: Heard, draw: Callable[[], Answer]) -> list[Answer]:
+    def _at_once(self, heard: Heard, draw: Callable[[], NoisyAnswer]) -> list[NoisyAnswer]:
         """The rest in one go: every cell gets as many numbers as there are answers left, and whatever is done to one is done to all.
 
         None where an answer is a choice, or its shape hangs on its noise: those are drawn one by one.

@@ -9,9 +9,18 @@ import numpy as np
 
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.law import Law
-from understudy.measurements import Centring, Distance, Gap, Identity, Measurement, Measurements, Partition, Sparse
+from understudy.measurements import (
+    Centring,
+    Distance,
+    Gap,
+    Identity,
+    Measurement,
+    Measurements,
+    Partition,
+    SparseMeasurement,
+)
 from understudy.models import DenseModel, ProductModel, SparseModel
-from understudy.releases import Guarantee, Kind, Release, Statement, Step
+from understudy.releases import BudgetStatement, BudgetStep, Guarantee, Release, ReleaseKind
 from understudy.schema import Boolean, Categorical, Date, Datetime, Identifier, Integer, Real, Schema, Text, Time
 
 SMALL = Schema(
@@ -65,7 +74,7 @@ def measured(schema: Schema = SMALL, *, seed: int = 0) -> Measurements:
     residual = rng.integers(-30, 30, size).astype(np.int64)
     centred = Measurement((first,), (Centring(size),), residual, Law.DISCRETE_LAPLACE, scale, tenth)
     total = Measurement((), (), np.array(42), Law.DISCRETE_GAUSSIAN, scale, tenth)
-    sparse = Sparse(
+    sparse = SparseMeasurement(
         (first, second),
         np.array([[0, 1], [1, 0]]),
         np.array([12, 31]),
@@ -91,12 +100,12 @@ def guarantee() -> Guarantee:
     )
 
 
-def statement() -> Statement:
+def statement() -> BudgetStatement:
     steps = (
-        Step(asked="marginals", cost=cost(Fraction(3, 1000)), share=Fraction(9, 10)),
-        Step(asked="cells above zero", cost=cost(Fraction(1, 1000), Fraction(1, 10**10)), share=Fraction(1, 10)),
+        BudgetStep(asked="marginals", cost=cost(Fraction(3, 1000)), share=Fraction(9, 10)),
+        BudgetStep(asked="cells above zero", cost=cost(Fraction(1, 1000), Fraction(1, 10**10)), share=Fraction(1, 10)),
     )
-    return Statement(
+    return BudgetStatement(
         dataset="people",
         epsilon=Fraction(1),
         delta=Fraction(1, 10**9),
@@ -125,7 +134,7 @@ def release(schema: Schema = SMALL, model: str | None = "product", **changes: ob
     parts: dict[str, object] = {
         "guarantee": guarantee(),
         "schema": schema,
-        "kind": Kind.MODEL,
+        "kind": ReleaseKind.MODEL,
         "measurements": measured(schema),
         "model": None if model is None else model_of(schema, model),
         "statement": statement(),

@@ -17,12 +17,12 @@ from understudy.schema import (
     Identifier,
     Integer,
     Lattice,
-    Outside,
+    OutOfBoundsPolicy,
     Real,
     Role,
     Text,
     Time,
-    Undeclared,
+    UndeclaredColumn,
 )
 
 ZONES = ["UTC", "Europe/Zurich", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe"]
@@ -78,7 +78,7 @@ def categoricals(draw: st.DrawFn, *, closed: bool = False) -> Categorical:
 @st.composite
 def lattices(draw: st.DrawFn, *, closed: bool = False, most: int = 10**6) -> Lattice:
     kept = draw(common())
-    kept["outside"] = draw(st.sampled_from(Outside))
+    kept["outside"] = draw(st.sampled_from(OutOfBoundsPolicy))
     kind = draw(st.sampled_from([Integer, Real, Date, Datetime, Time]))
     if kind is Integer:
         step = draw(st.sampled_from([1, 1, 1, 5, 12]))
@@ -138,7 +138,7 @@ def booleans(draw: st.DrawFn) -> Boolean:
 
 @st.composite
 def dropped(draw: st.DrawFn) -> Column:
-    return draw(st.sampled_from([Text, Identifier, Undeclared]))(**draw(common()))
+    return draw(st.sampled_from([Text, Identifier, UndeclaredColumn]))(**draw(common()))
 
 
 closed_columns = st.one_of(categoricals(closed=True), lattices(closed=True), booleans())

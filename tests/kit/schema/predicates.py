@@ -10,8 +10,17 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from understudy.schema import Boolean, Categorical, Date, Datetime, Decoded, Integer, Lattice, Real, codec_of
-from understudy.schema.predicates.ast import Comparison, In, Linear, Listed, Literal, Missing, Name, Operator
+from understudy.schema import Boolean, Categorical, Date, Datetime, DecodedCells, Integer, Lattice, Real, codec_of
+from understudy.schema.predicates.ast import (
+    ColumnComparison,
+    ColumnName,
+    In,
+    InCombinations,
+    IsMissing,
+    LinearComparison,
+    Literal,
+    Operator,
+)
 
 AGE = Integer(name="age", min=0, max=7, bins=(0, 1, 4, 8))
 DOSE = Real(name="dose", min=Fraction(0), max=Fraction(4), step=Fraction(1, 2), bins=(0, 3, 4, 9), missing=("-7",))
@@ -65,28 +74,28 @@ def single_tests(draw):
     constants = st.sampled_from(CONSTANTS[name]).map(Literal)
     if draw(st.booleans()):
         listed = draw(st.lists(constants, min_size=1, max_size=4, unique=True))
-        return In(Name(name), tuple(listed), draw(st.booleans()))
+        return In(ColumnName(name), tuple(listed), draw(st.booleans()))
     if draw(st.integers(0, 3)) == 0:
-        return Missing(Name(name), draw(st.booleans()))
-    operators = [o for o in Operator if name in ORDERED or not o.ordering]
-    return Comparison(Name(name), draw(st.sampled_from(operators)), draw(constants))
+        return IsMissing(ColumnName(name), draw(st.booleans()))
+    operators = [o for o in Operator if name in ORDERED or not o.needs_order]
+    return ColumnComparison(ColumnName(name), draw(st.sampled_from(operators)), draw(constants))
 
 
 @st.composite
 def pair_tests(draw):
     """One column against another."""
     left, right = draw(st.sampled_from(PAIRS))
-    operators = [o for o in Operator if left in ORDERED or not o.ordering]
-    return Comparison(Name(left), draw(st.sampled_from(operators)), Name(right))
+    operators = [o for o in Operator if left in ORDERED or not o.needs_order]
+    return ColumnComparison(ColumnName(left), draw(st.sampled_from(operators)), ColumnName(right))
 
 
 @st.composite
 def sums(draw):
     """Sums over `age` and `dose` whose weights are small, so that their bounds can be reached."""
     weights = draw(st.tuples(*[st.sampled_from([Fraction(w, 2) for w in (-3, -2, -1, 1, 2, 4)])] * 2))
-    terms = sorted(zip(weights, (Name("age"), Name("dose")), strict=True), key=lambda term: term[0] < 0)
+    terms = sorted(zip(weights, (ColumnName("age"), ColumnName("dose")), strict=True), key=lambda term: term[0] < 0)
     constant = draw(st.integers(-20, 40)) * Fraction(1, 4)
-    return Linear(tuple(terms), draw(st.sampled_from(list(Operator))), constant)
+    return LinearComparison(tuple(terms), draw(st.sampled_from(list(Operator))), constant)
 
 
 @st.composite
@@ -95,13 +104,13 @@ def lists(draw):
     names = tuple(draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=2, unique=True)))
     row = st.tuples(*(st.sampled_from(CONSTANTS[name]).map(Literal) for name in names))
     rows = draw(st.lists(row, max_size=6))
-    return Listed(tuple(map(Name, names)), tuple(rows), draw(st.booleans()))
+    return InCombinations(tuple(map(ColumnName, names)), tuple(rows), draw(st.booleans()))
 
 
 @cache
 def place(name, value):
     """Where a value lies in its column."""
-    return CODECS[name].locate(value)
+    return CODECS[name].locate_value(value)
 
 
 def decoded(rows):
@@ -109,7 +118,7 @@ def decoded(rows):
     found = {}
     for name in rows[0]:
         places = [place(name, row[name]) for row in rows]
-        found[name] = Decoded(
+        found[name] = DecodedCells(
             np.array([index for index, _ in places], np.int64), np.array([state for _, state in places], np.uint8)
         )
     return found

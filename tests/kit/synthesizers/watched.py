@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from understudy.accounting.neighbours import Neighbours
-from understudy.synthesizers import Workload, silent
+from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.base import Curator
 
 
@@ -38,4 +38,4 @@ def run(open_curator, synthesizer, table, *, epsilon=1, delta="1e-6", neighbours
     curator = Watched(
         open_curator(schema, rows, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
     )
-    return curator, synthesizer.measure(curator, workload or Workload.of_order(schema), silent)
+    return curator, synthesizer.measure(curator, workload or Workload.of_order(schema), ignore_progress)

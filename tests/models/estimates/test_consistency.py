@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.linalg import null_space
 
-from understudy.models.estimates.consistency import clamp, clamp_bias, integral, project_simplex, reconcile
+from understudy.models.estimates.consistency import clamp, clamp_bias, project_simplex, reconcile_values, round_to_total
 
 VALUES = hnp.arrays(np.float64, st.integers(1, 12), elements=st.floats(-1e6, 1e6))
 
@@ -17,11 +17,11 @@ VALUES = hnp.arrays(np.float64, st.integers(1, 12), elements=st.floats(-1e6, 1e6
 def test_a_noisy_total_and_its_parts_are_reconciled():
     """2005 people, 1001 men and 995 women at ε = .5, .2, .25: variances 2/ε² are 8, 50, 32."""
     variances = 2 / np.array([0.5, 0.2, 0.25]) ** 2
-    values, left = reconcile(np.array([2005.0, 1001.0, 995.0]), variances, np.array([[1.0, -1.0, -1.0]]))
+    values, left = reconcile_values(np.array([2005.0, 1001.0, 995.0]), variances, np.array([[1.0, -1.0, -1.0]]))
     assert variances.tolist() == pytest.approx([8, 50, 32])
     assert values.tolist() == pytest.approx([2004.2, 1006.0, 998.2], abs=1e-9)
     assert np.all(left < variances)
-    people = integral(values[1:], round(values[0]))
+    people = round_to_total(values[1:], round(values[0]))
     assert people.tolist() == [1006, 998]
     assert people.sum() == 2004
 
@@ -32,7 +32,7 @@ def test_reconciling_is_least_squares_on_the_constrained_space(seed, size, rules
     rng = np.random.default_rng(seed)
     a = rng.integers(-2, 3, (rules, size)).astype(float)
     y, v = rng.normal(0, 100, size), rng.uniform(0.5, 50, size)
-    values, left = reconcile(y, v, a)
+    values, left = reconcile_values(y, v, a)
     basis = null_space(a)
     cov = basis @ np.linalg.inv(basis.T @ (basis / v[:, None])) @ basis.T if basis.size else np.zeros((size, size))
     assert np.allclose(a @ values, 0, atol=1e-6)
@@ -41,14 +41,16 @@ def test_reconciling_is_least_squares_on_the_constrained_space(seed, size, rules
 
 
 def test_what_is_known_exactly_does_not_move():
-    values, left = reconcile(np.array([10.0, 3.0, 4.0]), np.array([0.0, 1.0, 2.0]), np.array([[1.0, -1.0, -1.0]]))
+    values, left = reconcile_values(
+        np.array([10.0, 3.0, 4.0]), np.array([0.0, 1.0, 2.0]), np.array([[1.0, -1.0, -1.0]])
+    )
     assert values.tolist() == pytest.approx([10, 4, 6])
     assert left[0] == 0
 
 
 def test_a_constraint_said_twice_is_said_once():
-    once = reconcile(np.array([10.0, 3.0, 4.0]), np.ones(3), np.array([[1.0, -1.0, -1.0]]))
-    twice = reconcile(np.array([10.0, 3.0, 4.0]), np.ones(3), np.array([[1.0, -1.0, -1.0], [2.0, -2.0, -2.0]]))
+    once = reconcile_values(np.array([10.0, 3.0, 4.0]), np.ones(3), np.array([[1.0, -1.0, -1.0]]))
+    twice = reconcile_values(np.array([10.0, 3.0, 4.0]), np.ones(3), np.array([[1.0, -1.0, -1.0], [2.0, -2.0, -2.0]]))
     assert np.allclose(once, twice)
 
 
@@ -58,7 +60,7 @@ def test_a_constraint_said_twice_is_said_once():
 )
 def test_numbers_that_do_not_fit_cannot_be_reconciled(values, variances, constraints):
     with pytest.raises(ValueError, match="varianc"):
-        reconcile(np.array(values), np.array(variances), np.array(constraints))
+        reconcile_values(np.array(values), np.array(variances), np.array(constraints))
 
 
 @given(VALUES, st.floats(0, 1e6))
@@ -109,13 +111,13 @@ def test_clamping_invents_rows_in_empty_cells(scale):
 
 @given(hnp.arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1e6)))
 def test_whole_counts_keep_the_sum_and_stay_within_one(values):
-    counts = integral(values)
+    counts = round_to_total(values)
     assert counts.sum() == round(float(values.sum()))
     assert np.all(np.abs(counts - values) <= 1)
 
 
 def test_counts_must_sum_to_about_the_total():
     with pytest.raises(ValueError, match="scale them first"):
-        integral(np.array([1.0, 2.0]), 10)
+        round_to_total(np.array([1.0, 2.0]), 10)
     with pytest.raises(ValueError, match="not negative"):
-        integral(np.array([1.0, -2.0]))
+        round_to_total(np.array([1.0, -2.0]))

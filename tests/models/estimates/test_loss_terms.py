@@ -7,7 +7,7 @@ import pytest
 
 from kit.models.build import listed, measured, schema_of
 from understudy.measurements import Centring, Identity, Partition
-from understudy.models.estimates.loss_terms import NEAR, Term, singles, terms_of
+from understudy.models.estimates.loss_terms import MIN_TERM_VARIANCE, Term, single_column_terms, terms_of
 from understudy.models.estimates.noise_moments import cell_variance
 
 
@@ -54,7 +54,7 @@ def test_a_map_and_its_transpose_are_those_of_the_matrices(maps) -> None:
     dense = np.kron(maps[0].matrix(), maps[1].matrix()).astype(float)
     table, weights = rng.normal(size=shape), rng.normal(size=out)
     assert np.allclose(term.answer(table).ravel(), dense @ table.ravel())
-    assert np.allclose(term.potential(weights).ravel(), dense.T @ weights.ravel())
+    assert np.allclose(term.to_potential(weights).ravel(), dense.T @ weights.ravel())
     assert np.allclose(term.square(table).ravel(), dense**2 @ table.ravel())
     centred = [m.size for m in maps if isinstance(m, Centring)]
     assert term.row_variance == pytest.approx(term.variance / np.prod(centred) ** 2)
@@ -63,7 +63,7 @@ def test_a_map_and_its_transpose_are_those_of_the_matrices(maps) -> None:
 def test_single_columns_are_sums_with_the_noise_of_all_summed_cells() -> None:
     schema = schema_of(2, 3)
     (term,) = terms_of(schema, listed(measured(("a", "b"), [[1, 2, 3], [4, 5, 6]], scale=4)))
-    a, b = singles(term)
+    a, b = single_column_terms(term)
     assert (a.clique, a.values.tolist(), a.variance) == (("a",), [6, 15], pytest.approx(3 * term.variance))
     assert (b.clique, b.values.tolist(), b.variance) == (("b",), [5, 7, 9], pytest.approx(2 * term.variance))
 
@@ -71,12 +71,12 @@ def test_single_columns_are_sums_with_the_noise_of_all_summed_cells() -> None:
 def test_a_centred_axis_leaves_nothing_to_sum() -> None:
     schema = schema_of(2, 2)
     (term,) = terms_of(schema, listed(measured(("a", "b"), [[1, -1], [-2, 2]], maps=(Identity(2), Centring(2)))))
-    assert [t.clique for t in singles(term)] == [("b",)]
+    assert [t.clique for t in single_column_terms(term)] == [("b",)]
 
 
 def test_exact_answers_keep_a_variance_that_floats_can_work_with() -> None:
     (term,) = terms_of(schema_of(2), listed(measured(("a",), [3, 4], scale=0)))
-    assert term.variance == NEAR
+    assert term.variance == MIN_TERM_VARIANCE
 
 
 def test_answers_in_rows_are_what_is_left_of_the_cells_when_sums_are_taken_off() -> None:
@@ -84,6 +84,6 @@ def test_answers_in_rows_are_what_is_left_of_the_cells_when_sums_are_taken_off()
     term = Term(("a", "b", "c"), (Centring(2), Identity(5), Centring(3)), np.zeros((2, 5, 3)), 9.0)
     wanted = counts - counts.mean(axis=0, keepdims=True)
     wanted = wanted - wanted.mean(axis=2, keepdims=True)
-    assert np.allclose(term.in_rows(term.answer(counts)), wanted)
+    assert np.allclose(term.to_rows(term.answer(counts)), wanted)
     plain = Term(("a",), (Identity(2),), np.zeros(2), 9.0)
-    assert np.array_equal(plain.in_rows(np.array([3.0, 4.0])), [3.0, 4.0])
+    assert np.array_equal(plain.to_rows(np.array([3.0, 4.0])), [3.0, 4.0])

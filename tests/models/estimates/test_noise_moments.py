@@ -10,7 +10,7 @@ import pytest
 
 from kit.models.build import measured
 from understudy.accounting.law import Law
-from understudy.models.estimates.noise_moments import cell_variance, least_size, noise_size, noise_variance
+from understudy.models.estimates.noise_moments import cell_variance, min_noise_size, noise_size, noise_variance
 
 
 def by_summing(law: Law, scale: float, power: int = 2) -> float:
@@ -44,9 +44,9 @@ def test_the_best_look_at_some_columns_is_the_one_whose_cells_add_up_least():
     pair = measured(("a", "b"), np.zeros((2, 3)), law=Law.ROUNDED_GAUSSIAN, scale=Fraction(1, 5))
     one = measured(("a",), np.zeros(2), law=Law.ROUNDED_GAUSSIAN, scale=Fraction(4))
     small = noise_size(Law.ROUNDED_GAUSSIAN, 0.2)
-    assert least_size([one, pair], ("b", "a"), 6) == pytest.approx(small)
-    assert least_size([one, pair], ("a",), 2) == pytest.approx(3 * small)
-    assert least_size([one], ("b",), 3) == float("inf")
+    assert min_noise_size([one, pair], ("b", "a"), 6) == pytest.approx(small)
+    assert min_noise_size([one, pair], ("a",), 2) == pytest.approx(3 * small)
+    assert min_noise_size([one], ("b",), 3) == float("inf")
 
 
 def test_geometric_variance_of_the_textbook():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kit.models.build import schema_of
-from understudy.models.estimates.overlap_consistency import agree, shared_sets
-from understudy.models.estimates.pooling import Pooled
+from understudy.models.estimates.overlap_consistency import enforce_consistency, shared_sets
+from understudy.models.estimates.pooling import PooledMarginal
 from understudy.schema import parse_predicate
 
 SCHEMA = schema_of(2, 3, 4)
@@ -23,12 +23,12 @@ def noisy(scale, seed=0, rows=1_000):
     exact = {}
     for clique in (("a",), ("b",), ("a", "b"), ("b", "c"), ("a", "c")):
         exact[clique] = table.sum(axis=tuple(axes[n] for n in "abc" if n not in clique))
-    looks = {c: Pooled(t + rng.normal(0, scale, t.shape), scale**2) for c, t in exact.items()}
+    looks = {c: PooledMarginal(t + rng.normal(0, scale, t.shape), scale**2) for c, t in exact.items()}
     return looks, exact
 
 
 def test_counts_agree_are_not_negative_and_sum_to_the_total():
-    found = agree(SCHEMA, noisy(30)[0], 1_000.0)
+    found = enforce_consistency(SCHEMA, noisy(30)[0], 1_000.0)
     for table in found.values():
         assert table.min() >= 0
         assert table.sum() == pytest.approx(1_000)
@@ -40,7 +40,7 @@ def test_counts_agree_are_not_negative_and_sum_to_the_total():
 
 def test_what_agrees_already_stays():
     _, exact = noisy(0)
-    found = agree(SCHEMA, {c: Pooled(t, 1.0) for c, t in exact.items()}, 1_000.0)
+    found = enforce_consistency(SCHEMA, {c: PooledMarginal(t, 1.0) for c, t in exact.items()}, 1_000.0)
     for clique, table in exact.items():
         assert found[clique] == pytest.approx(table)
 
@@ -50,21 +50,24 @@ def test_agreement_brings_marginals_nearer_to_the_truth():
     before = after = 0.0
     for seed in range(40):
         looks, exact = noisy(20, seed)
-        found = agree(SCHEMA, looks, 1_000.0)
+        found = enforce_consistency(SCHEMA, looks, 1_000.0)
         before += sum(np.abs(looks[c].values - exact[c]).sum() for c in (("a",), ("b",)))
         after += sum(np.abs(found[c] - exact[c]).sum() for c in (("a",), ("b",)))
     assert after < 0.85 * before
 
 
 def test_the_sharper_look_leads():
-    sharp, vague = Pooled(np.array([60.0, 40.0]), 1.0), Pooled(np.array([[20.0, 20.0, 20.0], [0, 20, 20]]) * 0, 1e6)
-    found = agree(schema_of(2, 3), {("a",): sharp, ("a", "b"): vague}, 100.0)
+    sharp, vague = (
+        PooledMarginal(np.array([60.0, 40.0]), 1.0),
+        PooledMarginal(np.array([[20.0, 20.0, 20.0], [0, 20, 20]]) * 0, 1e6),
+    )
+    found = enforce_consistency(schema_of(2, 3), {("a",): sharp, ("a", "b"): vague}, 100.0)
     assert found["a", "b"].sum(axis=1) == pytest.approx([60, 40], abs=0.1)
 
 
 def test_structural_zeros_hold_nothing():
     schema = replace(schema_of(2, 2), impossible=(parse_predicate("a = 'a1' and b = 'b1'"),))
-    found = agree(schema, {("a", "b"): Pooled(np.array([[5.0, 5.0], [5.0, 5.0]]), 1.0)}, 30.0)
+    found = enforce_consistency(schema, {("a", "b"): PooledMarginal(np.array([[5.0, 5.0], [5.0, 5.0]]), 1.0)}, 30.0)
     assert found["a", "b"].tolist() == [[10, 10], [10, 0]]
 
 

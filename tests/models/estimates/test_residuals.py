@@ -17,7 +17,7 @@ from understudy.accounting.law import Law
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Partition
 from understudy.models.estimates.noise_moments import cell_variance
 from understudy.models.estimates.pooling import pool_total
-from understudy.models.estimates.residuals import Residuals
+from understudy.models.estimates.residuals import PooledResiduals
 from understudy.schema import Categorical, Schema, parse_predicate
 
 NAMES = "abcd"
@@ -69,7 +69,7 @@ def worlds(draw: st.DrawFn, *, coarse: bool = True) -> tuple[Schema, list[Measur
 @given(worlds())
 def test_every_marginal_and_variance_is_that_of_dense_least_squares(world: tuple[Schema, list[Measurement]]) -> None:
     schema, measurements = world
-    pooled = Residuals.of(schema, listed(*measurements))
+    pooled = PooledResiduals.of(schema, listed(*measurements))
     for k in range(len(schema) + 1):
         for clique in combinations(reversed(list(schema)), k):
             values, variances, seen = dense(schema, measurements, clique)
@@ -89,7 +89,7 @@ def test_agreement_with_dense_least_squares_is_to_1e9() -> None:
         measured(c, rng.integers(0, 500, schema.sizes(c)), scale=i + 2, law=Law.DISCRETE_GAUSSIAN)
         for i, c in enumerate(cliques)
     ]
-    pooled = Residuals.of(schema, listed(*looks))
+    pooled = PooledResiduals.of(schema, listed(*looks))
     for clique in [*cliques, ("b", "d"), ("c",), ()]:
         values, variances, _ = dense(schema, looks, clique)
         assert np.abs(pooled.marginal(clique) - values).max() < 1e-9
@@ -99,7 +99,7 @@ def test_agreement_with_dense_least_squares_is_to_1e9() -> None:
 @given(worlds())
 def test_marginals_agree_with_each_other(world: tuple[Schema, list[Measurement]]) -> None:
     schema, measurements = world
-    pooled = Residuals.of(schema, listed(*measurements))
+    pooled = PooledResiduals.of(schema, listed(*measurements))
     whole = pooled.marginal(tuple(schema))
     for i, name in enumerate(schema):
         rest = tuple(j for j in range(len(schema)) if j != i)
@@ -110,7 +110,7 @@ def test_marginals_agree_with_each_other(world: tuple[Schema, list[Measurement]]
 @given(worlds(coarse=False))
 def test_without_coarser_bins_the_total_is_the_pooled_one(world: tuple[Schema, list[Measurement]]) -> None:
     schema, measurements = world
-    pooled = Residuals.of(schema, listed(*measurements))
+    pooled = PooledResiduals.of(schema, listed(*measurements))
     total, variance = pool_total(schema, listed(*measurements))
     if math.isfinite(variance):
         assert (pooled.total, pooled.total_variance) == (pytest.approx(total), pytest.approx(variance))
@@ -120,14 +120,14 @@ def test_without_coarser_bins_the_total_is_the_pooled_one(world: tuple[Schema, l
 
 def test_a_public_number_of_rows_is_exact() -> None:
     schema = schema_of(2, 3, rows=100)
-    pooled = Residuals.of(schema, listed(measured(("a", "b"), [[9, 8, 7], [30, 2, 1]], scale=4)))
+    pooled = PooledResiduals.of(schema, listed(measured(("a", "b"), [[9, 8, 7], [30, 2, 1]], scale=4)))
     assert pooled.total == 100
     assert pooled.total_variance == 0
     assert pooled.marginal(("b", "a")).sum() == pytest.approx(100)
 
 
 def test_nothing_measured_is_even_and_unknown() -> None:
-    pooled = Residuals.of(schema_of(2, 3, rows=60), listed())
+    pooled = PooledResiduals.of(schema_of(2, 3, rows=60), listed())
     assert pooled.marginal(("a", "b")).tolist() == [[10.0] * 3] * 2
     assert np.all(np.isinf(pooled.variance(("a",))))
     assert not pooled.known(("a",))
@@ -136,7 +136,7 @@ def test_nothing_measured_is_even_and_unknown() -> None:
 def test_bins_measured_with_another_column_still_count_towards_that_column() -> None:
     schema = schema_of(3, 2)
     coarse = measured(("a", "b"), [[5, 6], [7, 8]], scale=3, maps=(Partition((0, 0, 1)), Identity(2)))
-    pooled = Residuals.of(schema, listed(coarse))
+    pooled = PooledResiduals.of(schema, listed(coarse))
     assert pooled.marginal(("b",)).tolist() == [12.0, 14.0]
     assert pooled.variance(("b",)) == pytest.approx(2 * cell_variance(coarse))
     assert not pooled.known(("a",))
@@ -144,7 +144,7 @@ def test_bins_measured_with_another_column_still_count_towards_that_column() -> 
 
 def test_one_bin_that_holds_everything_is_a_look_at_the_total() -> None:
     whole = measured(("a",), [30], scale=2, maps=(Partition((0, 0, 0)),))
-    pooled = Residuals.of(schema_of(3), listed(whole))
+    pooled = PooledResiduals.of(schema_of(3), listed(whole))
     assert pooled.total == pytest.approx(30)
     assert pooled.total_variance == pytest.approx(cell_variance(whole))
     assert pooled.marginal(("a",)) == pytest.approx([10, 10, 10])
@@ -155,7 +155,7 @@ def test_impossible_cells_carry_no_noise_into_the_total() -> None:
     columns = tuple(Categorical(name=n, values=("x", "y"), nullable=False) for n in "ab")
     schema = Schema(columns=columns, impossible=(parse_predicate("a = 'x' and b = 'x'"),))
     look = measured(("a", "b"), [[0, 5], [6, 7]], scale=3)
-    assert Residuals.of(schema, listed(look)).total_variance == pytest.approx(3 * cell_variance(look))
+    assert PooledResiduals.of(schema, listed(look)).total_variance == pytest.approx(3 * cell_variance(look))
 
 
 def test_the_stated_variance_is_the_spread_of_repeated_estimates() -> None:
@@ -168,6 +168,6 @@ def test_the_stated_variance_is_the_spread_of_repeated_estimates() -> None:
         looks = [
             measured(c, np.rint(rng.normal(0, 40, schema.sizes(c))), scale=40, law=Law.ROUNDED_GAUSSIAN) for c in shapes
         ]
-        pooled = Residuals.of(schema, listed(*looks))
+        pooled = PooledResiduals.of(schema, listed(*looks))
         draws.append(pooled.marginal(("a", "b")))
     assert np.var(draws, axis=0) / pooled.variance(("a", "b")) == pytest.approx(np.ones((3, 2)), abs=0.12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.models.estimates.shrinkage import shrink
+from understudy.models.estimates.shrinkage import shrink_counts
 
 
 def trial(seed, spread, variance=400.0):
@@ -23,7 +23,7 @@ def test_shrunken_counts_are_nearer_to_the_truth(spread):
     for seed in range(50):
         expected, true, noisy, variance = trial(seed, spread)
         before += float(np.sum((noisy - true) ** 2))
-        after += float(np.sum((shrink(noisy, expected, variance) - true) ** 2))
+        after += float(np.sum((shrink_counts(noisy, expected, variance) - true) ** 2))
     assert after < before
     if spread <= 1:
         assert after < 0.2 * before
@@ -31,5 +31,5 @@ def test_shrunken_counts_are_nearer_to_the_truth(spread):
 
 def test_nothing_changes_without_noise_or_expectation():
     noisy = np.array([3.0, -1.0])
-    assert shrink(noisy, np.array([1.0, 1.0]), 0.0).tolist() == [3, -1]
-    assert shrink(noisy, np.zeros(2), 4.0).tolist() == [3, -1]
+    assert shrink_counts(noisy, np.array([1.0, 1.0]), 0.0).tolist() == [3, -1]
+    assert shrink_counts(noisy, np.zeros(2), 4.0).tolist() == [3, -1]

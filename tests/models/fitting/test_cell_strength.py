@@ -7,9 +7,9 @@ import pytest
 
 from understudy.measurements import AxisMap, Centring, Identity, Partition
 from understudy.models.estimates.loss_terms import Term
-from understudy.models.fitting.cell_strength import told_apart
-from understudy.models.fitting.marginal_strength import leaned
-from understudy.models.fitting.max_entropy import fit, typical_noise
+from understudy.models.fitting.cell_strength import adjust_cell_answers
+from understudy.models.fitting.marginal_strength import shrink_terms_to_expected
+from understudy.models.fitting.max_entropy import fit_max_entropy, typical_noise
 from understudy.models.inference.calibration import Calibration
 from understudy.models.inference.junction_tree import JunctionTree
 
@@ -29,7 +29,7 @@ def moved(term: Term, expected: np.ndarray, strength: float) -> np.ndarray:
     total = float(expected.sum())
     asked = Term(term.clique, term.maps, term.values, term.variance / strength)
     base, weight = {term.clique: np.log(expected / total)}, typical_noise([asked])
-    found = fit(oracle, [asked], total, base=base, shrinkage=weight, tolerance=1e-9)
+    found = fit_max_entropy(oracle, [asked], total, base=base, shrinkage=weight, tolerance=1e-9)
     return total * oracle.run(found.potentials)[0][term.clique]
 
 
@@ -37,8 +37,10 @@ def test_a_few_cells_that_stand_out_are_believed_and_the_noise_of_the_others_is_
     rng, far = np.random.default_rng(0), []
     for _ in range(20):
         term, expected, true = sparse(rng)
-        ((plain,), (told,)) = ([t.values for t in made] for made in ([term], leaned([(term, expected)])[0]))
-        strength = term.variance / leaned([(term, expected)])[0][0].variance
+        ((plain,), (told,)) = (
+            [t.values for t in made] for made in ([term], shrink_terms_to_expected([(term, expected)])[0])
+        )
+        strength = term.variance / shrink_terms_to_expected([(term, expected)])[0][0].variance
         by = [
             np.abs(moved(Term(term.clique, term.maps, v, term.variance), expected, strength) - true).sum()
             for v in (plain, told)
@@ -53,7 +55,7 @@ def test_cells_that_are_all_alike_keep_their_answers() -> None:
     expected = np.full((30, 30), 100.0)
     noisy = expected + rng.normal(0, np.sqrt(100 * 9 + 400.0), expected.shape)
     term = Term(("a", "b"), (Identity(30), Identity(30)), noisy, 400.0)
-    (values,) = told_apart([(term, expected)], np.array([9.0]), [9.0])
+    (values,) = adjust_cell_answers([(term, expected)], np.array([9.0]), [9.0])
     assert np.abs(values - noisy).mean() < 0.25 * np.abs(noisy - expected).mean()
 
 
@@ -61,7 +63,7 @@ def test_a_fit_moves_a_cell_to_where_its_own_strength_would() -> None:
     term, expected, _ = sparse(np.random.default_rng(2))
     totals = term.values * (expected.sum() / term.values.sum())
     term = Term(term.clique, term.maps, totals, term.variance)
-    (values,) = told_apart([(term, expected)], np.array([30.0]), [5.0])
+    (values,) = adjust_cell_answers([(term, expected)], np.array([30.0]), [5.0])
     gone = moved(Term(term.clique, term.maps, values, term.variance), expected, 5.0)
     # Alone, m + (v / f) log(m / e) = answer; one constant makes the sum right.
     logs = np.log(gone / expected)
@@ -76,7 +78,7 @@ def test_differences_stay_differences(axes: tuple[AxisMap, AxisMap]) -> None:
     expected = np.full(shape, 200.0)
     term = Term(("a", "b"), axes, np.zeros(shape), 100.0)
     noisy = term.answer(expected + rng.normal(0, 60, shape)) + rng.normal(0, 10, shape)
-    (values,) = told_apart([(Term(("a", "b"), axes, noisy, 100.0), expected)], np.array([20.0]), [20.0])
+    (values,) = adjust_cell_answers([(Term(("a", "b"), axes, noisy, 100.0), expected)], np.array([20.0]), [20.0])
     for axis, m in enumerate(axes):
         if isinstance(m, Centring):
             assert np.abs(values.sum(axis=axis)).max() < 1e-6 * np.abs(values).max()
@@ -87,7 +89,7 @@ def test_coarser_bins_and_single_columns_are_left_alone() -> None:
     binned = Term(("a", "b"), (Partition((0, 0, 1)), Identity(2)), np.array([[9.0, 1.0], [2.0, 8.0]]), 4.0)
     single = Term(("a",), (Identity(3),), np.array([3.0, 4.0, 13.0]), 4.0)
     looks = [(binned, np.full((3, 2), 3.3)), (single, np.full(3, 6.6))]
-    for (term, _), values in zip(looks, told_apart(looks, np.array([1.0, 1.0]), [1.0, 1.0]), strict=True):
+    for (term, _), values in zip(looks, adjust_cell_answers(looks, np.array([1.0, 1.0]), [1.0, 1.0]), strict=True):
         assert np.array_equal(values, term.values)
 
 
@@ -97,6 +99,6 @@ def test_the_cells_of_a_very_large_and_mostly_empty_marginal_are_told_apart_too(
     noise, far = rng.normal(0, 5, expected.shape), np.zeros(expected.shape)
     far[::10, 0] = 200.0
     term = Term(("a", "b"), (Identity(1000), Identity(300)), expected + far + noise, 25.0)
-    (values,) = told_apart([(term, expected)], np.array([1.0]), [1.0])
+    (values,) = adjust_cell_answers([(term, expected)], np.array([1.0]), [1.0])
     assert np.all(np.isfinite(values))
     assert np.all((values - expected)[far > 0] > 200)  # what stands out is believed at least as far as it was seen

@@ -13,9 +13,9 @@ from kit.models.brute_force import query
 from kit.models.build import listed, measured, schema_of
 from understudy.accounting.law import Law
 from understudy.measurements import Clique, Identity
-from understudy.models.estimates.residuals import Residuals
-from understudy.models.fitting.closed_form import branches, direct_marginals, direct_potentials
-from understudy.models.inference.log_calibration import aligned
+from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.fitting.closed_form import direct_marginals, direct_potentials, select_tree_cliques
+from understudy.models.inference.log_calibration import align_axes
 from understudy.models.tree import TreeModel
 from understudy.schema import Categorical, Schema, parse_predicate
 
@@ -34,11 +34,11 @@ def test_marginals_of_branches_determine_a_model_that_has_them(cliques: list[Cli
     """By brute force over 64 cells: the product over the separators has exactly the marginals it was made of."""
     truth = np.random.default_rng(seed).gamma(0.5, size=(2,) * 6) + 1e-3
     truth /= truth.sum()
-    tree = branches(cliques)
+    tree = select_tree_cliques(cliques)
     potentials = direct_potentials({c: reduced(truth, c) for c in tree}, tree)
     logs = np.zeros((2,) * 6)
     for clique, theta in potentials.items():
-        logs = logs + aligned(theta, clique, tuple(NAMES))
+        logs = logs + align_axes(theta, clique, tuple(NAMES))
     model = np.exp(logs)
     model /= model.sum()
     for clique in tree:
@@ -47,15 +47,19 @@ def test_marginals_of_branches_determine_a_model_that_has_them(cliques: list[Cli
 
 def test_branches_of_pairs_are_a_spanning_tree_in_the_given_order() -> None:
     pairs = list(combinations("abcd", 2))
-    assert list(branches(pairs)) == [("a", "b"), ("a", "c"), ("a", "d")]
-    assert list(branches(reversed(pairs))) == [("c", "d"), ("b", "d"), ("a", "d")]
+    assert list(select_tree_cliques(pairs)) == [("a", "b"), ("a", "c"), ("a", "d")]
+    assert list(select_tree_cliques(reversed(pairs))) == [("c", "d"), ("b", "d"), ("a", "d")]
 
 
 def test_a_loop_is_cut_where_it_would_close() -> None:
-    assert list(branches([("a", "b"), ("c", "d"), ("b", "c"), ("a", "d")])) == [("a", "b"), ("c", "d"), ("b", "c")]
+    assert list(select_tree_cliques([("a", "b"), ("c", "d"), ("b", "c"), ("a", "d")])) == [
+        ("a", "b"),
+        ("c", "d"),
+        ("b", "c"),
+    ]
 
 
-def chain(seed: int, scale: int) -> tuple[Schema, Residuals, list[Clique]]:
+def chain(seed: int, scale: int) -> tuple[Schema, PooledResiduals, list[Clique]]:
     rng = np.random.default_rng(seed)
     schema = schema_of(2, 3, 2)
     cliques: list[Clique] = [("a", "b"), ("b", "c")]
@@ -63,7 +67,7 @@ def chain(seed: int, scale: int) -> tuple[Schema, Residuals, list[Clique]]:
         measured(c, np.rint(rng.normal(10, scale, schema.sizes(c))), scale=scale, law=Law.ROUNDED_GAUSSIAN)
         for c in cliques
     ]
-    return schema, Residuals.of(schema, listed(*looks)), cliques
+    return schema, PooledResiduals.of(schema, listed(*looks)), cliques
 
 
 @settings(max_examples=40)
@@ -85,7 +89,7 @@ def test_tables_agree_and_are_the_nearest_of_all(seed: int, scale: int) -> None:
     assert gap(schema, pooled, {c: t * total / t.sum() for c, t in moved.items()}, total) > 0.01**2 / 2
 
 
-def gap(schema: Schema, pooled: Residuals, found: dict[Clique, np.ndarray], total: float) -> float:
+def gap(schema: Schema, pooled: PooledResiduals, found: dict[Clique, np.ndarray], total: float) -> float:
     slopes = {c: (table - pooled.marginal(c)) / pooled.variance(c).mean() for c, table in found.items()}
     whole = sum(
         query(schema, c, tuple(map(Identity, schema.sizes(c)))).T @ slope.ravel() for c, slope in slopes.items()
@@ -96,7 +100,7 @@ def gap(schema: Schema, pooled: Residuals, found: dict[Clique, np.ndarray], tota
 def test_the_model_of_the_tables_has_them_as_its_marginals() -> None:
     schema, pooled, cliques = chain(3, 6)
     tables = direct_marginals(schema, pooled, cliques, 70.0, settled=1e-9)
-    potentials = direct_potentials(tables, branches(cliques))
+    potentials = direct_potentials(tables, select_tree_cliques(cliques))
     model = TreeModel.from_potentials(schema, 70.0, cliques, potentials)
     for clique in cliques:
         assert model.marginal(clique) == pytest.approx(tables[clique], abs=1e-4)
@@ -105,7 +109,7 @@ def test_the_model_of_the_tables_has_them_as_its_marginals() -> None:
 def test_structural_zeros_stay_empty() -> None:
     columns = tuple(Categorical(name=n, values=("x", "y"), nullable=False) for n in "ab")
     schema = Schema(columns=columns, impossible=(parse_predicate("a = 'x' and b = 'x'"),))
-    pooled = Residuals.of(schema, listed(measured(("a", "b"), [[0, 5], [6, 7]], scale=3)))
+    pooled = PooledResiduals.of(schema, listed(measured(("a", "b"), [[0, 5], [6, 7]], scale=3)))
     table = direct_marginals(schema, pooled, [("a", "b")], 20.0)["a", "b"]
     assert table[0, 0] == 0
     assert table.sum() == pytest.approx(20)
@@ -113,4 +117,4 @@ def test_structural_zeros_stay_empty() -> None:
 
 def test_no_cliques_no_tables() -> None:
     schema = schema_of(2)
-    assert direct_marginals(schema, Residuals.of(schema, listed()), [], 5.0) == {}
+    assert direct_marginals(schema, PooledResiduals.of(schema, listed()), [], 5.0) == {}

@@ -16,9 +16,9 @@ from understudy.errors import Refused
 from understudy.measurements import Centring, Clique, Identity, Measurement, Partition
 from understudy.models.estimates.loss_terms import Term
 from understudy.models.estimates.pooling import likely_total, pool_total
-from understudy.models.estimates.residuals import Residuals
-from understudy.models.fitting.estimate import estimate, estimate_tree, fitting_cliques
-from understudy.models.fitting.one_way_prior import told
+from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.fitting.estimate import estimate_tree, fit_measurements, select_fitting_cliques
+from understudy.models.fitting.one_way_prior import denoise_one_ways
 from understudy.schema import Categorical, Schema, parse_predicate
 
 
@@ -52,7 +52,7 @@ def test_nothing_measured_is_uniform() -> None:
 
 def test_one_column_without_shrinkage_is_the_projected_answer() -> None:
     schema = schema_of(3, rows=10)
-    found = estimate(schema, listed(measured(("a",), [7, 5, -3])), shrinkage=0, tolerance=1e-8)
+    found = fit_measurements(schema, listed(measured(("a",), [7, 5, -3])), shrinkage=0, tolerance=1e-8)
     assert found.model.marginal(("a",)) == pytest.approx([6, 4, 0], abs=1e-3)
 
 
@@ -119,13 +119,13 @@ def test_what_does_not_fit_is_left_out_and_still_counts_for_its_columns() -> Non
     table = world(2, (5, 5, 5), 9_000)
     rng = np.random.default_rng(2)
     looks = listed(*(look(table, schema, pair, 5, rng) for pair in [("a", "b"), ("b", "c"), ("a", "c")]))
-    found = estimate(schema, looks, limit_cells=60)
+    found = fit_measurements(schema, looks, limit_cells=60)
     assert found.left_out == (("a", "c"),)
     assert found.model.cells <= 60
     one = measured(("c",), counted(table, schema, ("c",)), scale=1)
-    alone = estimate(schema, listed(look(table, schema, ("a", "b"), 5, rng), one), limit_cells=5 + 25)
+    alone = fit_measurements(schema, listed(look(table, schema, ("a", "b"), 5, rng), one), limit_cells=5 + 25)
     assert alone.left_out == ()
-    only = estimate(schema, looks, limit_cells=15)
+    only = fit_measurements(schema, looks, limit_cells=15)
     assert set(only.left_out) == {("a", "b"), ("b", "c"), ("a", "c")}
     assert np.abs(only.model.marginal(("c",)) - counted(table, schema, ("c",))).max() < 100
 
@@ -133,14 +133,14 @@ def test_what_does_not_fit_is_left_out_and_still_counts_for_its_columns() -> Non
 def test_cliques_asked_for_by_name_must_fit() -> None:
     schema = schema_of(5, 5, 5)
     with pytest.raises(Refused, match="needs 125 cells, more than 100"):
-        estimate(schema, listed(), cliques=[("a", "b", "c")], limit_cells=100)
+        fit_measurements(schema, listed(), cliques=[("a", "b", "c")], limit_cells=100)
 
 
 def test_named_cliques_also_hold_what_their_tree_happens_to_hold() -> None:
     schema = schema_of(2, 2, 2)
     pairs = listed(*(measured(p, [[50, 10], [10, 30]]) for p in combinations(schema, 2)))
-    assert estimate(schema, pairs, cliques=[("a", "b", "c")]).left_out == ()
-    assert estimate(schema, pairs, cliques=[("a", "b")]).left_out == (("a", "c"), ("b", "c"))
+    assert fit_measurements(schema, pairs, cliques=[("a", "b", "c")]).left_out == ()
+    assert fit_measurements(schema, pairs, cliques=[("a", "b")]).left_out == (("a", "c"), ("b", "c"))
 
 
 def test_what_a_tree_happens_to_hold_stays_held_when_the_fit_starts_from_it() -> None:
@@ -153,7 +153,7 @@ def test_what_a_tree_happens_to_hold_stays_held_when_the_fit_starts_from_it() ->
     rng = np.random.default_rng(4)
     every = [*((name,) for name in schema), *combinations(schema, 2)]
     looks = listed(*(look(table, schema, clique, 5, rng) for clique in every))
-    found = estimate(schema, looks, cliques=kept, empirical=True)
+    found = fit_measurements(schema, looks, cliques=kept, empirical=True)
     for clique in kept:
         assert np.abs(found.model.marginal(clique) - counted(table, schema, clique)).max() < 100
 
@@ -163,9 +163,9 @@ def test_an_earlier_estimate_saves_passes() -> None:
     table = world(3, (6, 5, 7, 4), 20_000)
     rng = np.random.default_rng(3)
     looks = [look(table, schema, pair, 10, rng) for pair in combinations(schema, 2)]
-    early = estimate(schema, listed(*looks[:-1]))
-    cold = estimate(schema, listed(*looks))
-    warm = estimate(schema, listed(*looks), warm=early)
+    early = fit_measurements(schema, listed(*looks[:-1]))
+    cold = fit_measurements(schema, listed(*looks))
+    warm = fit_measurements(schema, listed(*looks), warm=early)
     assert warm.passes < cold.passes
     for pair in combinations(schema, 2):
         assert warm.model.marginal(pair) == pytest.approx(cold.model.marginal(pair), abs=20)
@@ -179,7 +179,7 @@ def test_structural_zeros_hold_in_the_model_and_in_every_row() -> None:
         measured(("a",), [200, 200, 100], scale=9),
         measured(("a", "b"), [[90, 0, 80], [70, 60, 70], [50, 40, 40]], scale=9),
     )
-    found = estimate(schema, looks)
+    found = fit_measurements(schema, looks)
     assert found.model.marginal(("a", "b"))[0, 1] == 0
     assert found.model.marginal(("b", "c"))[2, 2] == 0
     assert found.model.marginal(("c",))[1] == 0
@@ -194,7 +194,7 @@ def test_a_schema_that_leaves_nothing_possible_is_refused(clique: Clique) -> Non
     schema = Schema(columns=columns, impossible=tuple(map(parse_predicate, ("a = 'x'", "a = 'y'"))))
     looks = listed(measured((), 50), measured(clique, np.zeros(schema.sizes(clique))))
     with pytest.raises(Refused, match="impossible"):
-        estimate(schema, looks).model.marginal(("a",))
+        fit_measurements(schema, looks).model.marginal(("a",))
 
 
 def test_progress_is_a_share_that_ends_at_one() -> None:
@@ -239,7 +239,7 @@ def test_shrinkage_stays_within_a_few_standard_deviations_of_least_squares() -> 
     schema = schema_of(3, 3)
     table = world(5, (3, 3), 90_000)
     m = look(table, schema, ("a", "b"), 20, np.random.default_rng(5))
-    pooled = Residuals.of(schema, listed(m))
+    pooled = PooledResiduals.of(schema, listed(m))
     apart = np.abs(estimate_tree(schema, listed(m)).marginal(("a", "b")) - pooled.marginal(("a", "b")))
     assert np.all(apart < 1.0 * np.sqrt(pooled.variance(("a", "b"))))
 
@@ -247,7 +247,7 @@ def test_shrinkage_stays_within_a_few_standard_deviations_of_least_squares() -> 
 def test_cliques_that_fit_together_are_all_kept() -> None:
     sizes = {"a": 2, "b": 2, "c": 2}
     cliques: list[Clique] = [("a", "b"), ("b", "c"), ("a", "b")]
-    assert fitting_cliques(cliques, sizes, 8) == ([("a", "b"), ("b", "c")], [])
+    assert select_fitting_cliques(cliques, sizes, 8) == ([("a", "b"), ("b", "c")], [])
 
 
 def test_a_lean_fit_believes_of_a_column_what_all_of_its_marginals_say():
@@ -256,11 +256,14 @@ def test_a_lean_fit_believes_of_a_column_what_all_of_its_marginals_say():
     table = world(3, (4, 4), 2000)
     rng = np.random.default_rng(5)
     looks = listed(*(look(table, schema, c, s, rng) for c, s in ((("a",), 200), (("b",), 200), (("a", "b"), 20))))
-    pooled, model = Residuals.of(schema, looks), estimate(schema, looks, empirical=True, tolerance=1e-4).model
+    pooled, model = (
+        PooledResiduals.of(schema, looks),
+        fit_measurements(schema, looks, empirical=True, tolerance=1e-4).model,
+    )
     variance = {name: float(pooled.variance((name,)).mean()) for name in schema}
     sums = [Term((name,), (Identity(4),), pooled.marginal((name,)), v) for name, v in variance.items()]
     even = np.full(4, model.total / 4)
-    for name, column in zip(schema, told([(t, even) for t in sums]), strict=True):
+    for name, column in zip(schema, denoise_one_ways([(t, even) for t in sums]), strict=True):
         deviation = math.sqrt(variance[name])
         assert deviation < 60
         assert np.abs(model.marginal((name,)) - column.values).max() < deviation / 2
@@ -276,7 +279,7 @@ def test_a_column_asked_for_by_differences_too_is_told_once() -> None:
     counts = counted(table, schema, ("a",))
     differences = measured(("a",), 4 * counts - counts.sum(), scale=120, law=Law.ROUNDED_GAUSSIAN, maps=(Centring(4),))
     looks = listed(look(table, schema, ("a",), 30, rng), differences, look(table, schema, ("a", "b"), 300, rng))
-    found = estimate(schema, looks, empirical=True, tolerance=1e-4)
+    found = fit_measurements(schema, looks, empirical=True, tolerance=1e-4)
     assert [maps for (clique, maps) in found.weights if clique == ("a",)] == [(Identity(4),)]
 
 
@@ -285,7 +288,7 @@ def test_a_column_that_noise_hides_is_even_over_what_is_possible() -> None:
     rules = tuple(map(parse_predicate, ("a = 'a4'", "a = 'a5'")))
     schema = Schema(columns=schema_of(6).columns, impossible=rules, rows=1000)
     seen = measured(("a",), [5000, -3000, 2500, -4000, 0, 0], scale=100_000, law=Law.ROUNDED_GAUSSIAN)
-    model = estimate(schema, listed(seen), empirical=True).model
+    model = fit_measurements(schema, listed(seen), empirical=True).model
     shares = model.marginal(("a",)) / model.total
     assert np.all(shares[4:] == 0)
     assert np.allclose(shares[:4], 0.25, atol=0.02)

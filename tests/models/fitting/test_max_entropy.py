@@ -16,10 +16,10 @@ from kit.models.brute_force import query
 from kit.models.build import schema_of
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Partition
 from understudy.models.estimates.loss_terms import Term
-from understudy.models.fitting.max_entropy import Fit, _Memory, fit
+from understudy.models.fitting.max_entropy import MaxEntropyFit, _CurvatureMemory, fit_max_entropy
 from understudy.models.inference.calibration import Calibration
 from understudy.models.inference.junction_tree import JunctionTree
-from understudy.models.inference.log_calibration import aligned
+from understudy.models.inference.log_calibration import align_axes
 from understudy.schema import Schema
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ class Table:
     def shares(self, potentials: Mapping[Clique, Array]) -> tuple[Array, float]:
         logs = np.zeros(self.shape)
         for clique, theta in potentials.items():
-            logs = logs + aligned(theta, clique, self.names)
+            logs = logs + align_axes(theta, clique, self.names)
         top = float(logs.max())
         weights = np.exp(logs - top)
         return weights / weights.sum(), top + math.log(weights.sum())
@@ -96,7 +96,7 @@ def problems(draw: st.DrawFn) -> tuple[Schema, list[Term], float]:
 @given(problems())
 def test_without_shrinkage_no_table_explains_the_answers_better(problem: tuple[Schema, list[Term], float]) -> None:
     schema, terms, total = problem
-    found = fit(tree_for(schema, terms), terms, total, base={}, shrinkage=0, tolerance=1e-6)
+    found = fit_max_entropy(tree_for(schema, terms), terms, total, base={}, shrinkage=0, tolerance=1e-6)
     a, b = dense(schema, terms)
     shares, _ = table_for(schema, terms).shares(found.potentials)
     loss = 0.5 * float(np.sum((a @ shares.ravel() * total - b) ** 2))
@@ -123,7 +123,7 @@ def test_the_fit_solves_the_problem_it_states_to_within_its_gap(
 ) -> None:
     schema, terms, total = problem
     oracle = table_for(schema, terms)
-    found = fit(oracle, terms, total, base={}, shrinkage=shrinkage, tolerance=1e-7)
+    found = fit_max_entropy(oracle, terms, total, base={}, shrinkage=shrinkage, tolerance=1e-7)
     noise = math.sqrt(np.median(np.repeat([t.row_variance for t in terms], [t.values.size for t in terms])))
     pull = shrinkage / noise
     shares, _ = oracle.shares(found.potentials)
@@ -138,8 +138,8 @@ def test_the_fit_solves_the_problem_it_states_to_within_its_gap(
 @settings(max_examples=30)
 def test_tree_and_whole_table_lead_to_the_same_fit(problem: tuple[Schema, list[Term], float]) -> None:
     schema, terms, total = problem
-    one = fit(tree_for(schema, terms), terms, total, base={}, tolerance=1e-7)
-    two = fit(table_for(schema, terms), terms, total, base={}, tolerance=1e-7)
+    one = fit_max_entropy(tree_for(schema, terms), terms, total, base={}, tolerance=1e-7)
+    two = fit_max_entropy(table_for(schema, terms), terms, total, base={}, tolerance=1e-7)
     table = table_for(schema, terms)
     assert np.allclose(table.shares(one.potentials)[0], table.shares(two.potentials)[0], atol=1e-4)
 
@@ -152,7 +152,7 @@ def test_two_columns_measured_apart_are_independent() -> None:
         Term(("b",), (Identity(3),), np.array([50.0, 30.0, 20.0]), 1.0),
     ]
     table = table_for(schema, terms)
-    found = fit(table, terms, 100.0, base={}, shrinkage=0, tolerance=1e-9)
+    found = fit_max_entropy(table, terms, 100.0, base={}, shrinkage=0, tolerance=1e-9)
     assert np.allclose(table.shares(found.potentials)[0], np.outer([0.7, 0.3], [0.5, 0.3, 0.2]), atol=1e-5)
 
 
@@ -167,13 +167,13 @@ FITTED = (
 TRUE = ([[156, 65, 316], [158, 282, 23]], [[159, 155], [288, 59], [336, 3]])
 
 
-def panel(shrinkage: float, *, clipped: bool = False) -> tuple[Fit, tuple[Array, Array]]:
+def panel(shrinkage: float, *, clipped: bool = False) -> tuple[MaxEntropyFit, tuple[Array, Array]]:
     sizes = {"sex": 2, "labforce": 3, "school": 2}
     cliques: list[Clique] = [("sex", "labforce"), ("labforce", "school")]
     answers = [np.maximum(y, 0.0) if clipped else np.array(y) for y in NOISY]
     terms = [Term(c, tuple(Identity(sizes[n]) for n in c), y, 900.0) for c, y in zip(cliques, answers, strict=True)]
     oracle = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
-    found = fit(oracle, terms, 982.372, base={}, shrinkage=shrinkage, tolerance=1e-10)
+    found = fit_max_entropy(oracle, terms, 982.372, base={}, shrinkage=shrinkage, tolerance=1e-10)
     marginals, _ = oracle.run(found.potentials)
     first, second = (982.372 * marginals[c] for c in cliques)
     return found, (first, second)
@@ -207,7 +207,7 @@ def test_the_direction_is_that_of_the_textbook_loops() -> None:
     variances = rng.uniform(1, 3, n)
     shape = rng.normal(size=(n, n))
     hessian = shape @ shape.T
-    memory, pairs = _Memory(size, variances), []
+    memory, pairs = _CurvatureMemory(size, variances), []
     for _ in range(8):
         step = rng.normal(size=n)
         memory.add(step, hessian @ step)
@@ -221,7 +221,7 @@ def test_the_direction_is_that_of_the_textbook_loops() -> None:
     turned *= (step @ change) / (change @ (change / curvature)) / curvature
     for (step, change), share in zip(pairs[-size:], reversed(used), strict=True):
         turned += step * (share - change @ turned / (step @ change))
-    assert memory.direction(gradient, curvature, pull) == pytest.approx(-turned)
+    assert memory.descent_direction(gradient, curvature, pull) == pytest.approx(-turned)
 
 
 def test_a_warm_start_needs_fewer_passes_and_ends_at_the_same_model() -> None:
@@ -231,10 +231,10 @@ def test_a_warm_start_needs_fewer_passes_and_ends_at_the_same_model() -> None:
     terms = [Term(c, tuple(map(Identity, schema.sizes(c))), rng.gamma(0.3, 90, schema.sizes(c)), 30.0) for c in cliques]
     total = float(np.mean([t.values.sum() for t in terms]))
     oracle = tree_for(schema, terms)
-    early = fit(oracle, terms[:3], total, base={}, tolerance=1e-6)
-    cold = fit(oracle, terms, total, base={}, tolerance=1e-6)
-    warm = fit(oracle, terms, total, base={}, warm=early.weights, tolerance=1e-6)
-    again = fit(oracle, terms, total, base={}, warm=cold.weights, tolerance=1e-6)
+    early = fit_max_entropy(oracle, terms[:3], total, base={}, tolerance=1e-6)
+    cold = fit_max_entropy(oracle, terms, total, base={}, tolerance=1e-6)
+    warm = fit_max_entropy(oracle, terms, total, base={}, warm=early.weights, tolerance=1e-6)
+    again = fit_max_entropy(oracle, terms, total, base={}, warm=cold.weights, tolerance=1e-6)
     assert again.passes == 1
     assert warm.passes < cold.passes
     assert warm.loss == pytest.approx(cold.loss, rel=1e-3)
@@ -245,7 +245,7 @@ def test_impossible_cells_stay_empty_whatever_was_answered() -> None:
     terms = [Term(("a", "b"), (Identity(2), Identity(2)), np.array([[40.0, 30.0], [20.0, 10.0]]), 4.0)]
     base = {("a", "b"): np.array([[0.0, -np.inf], [0.0, 0.0]])}
     for oracle in (table_for(schema, terms), tree_for(schema, terms)):
-        found = fit(oracle, terms, 70.0, base=base, shrinkage=0, tolerance=1e-8)
+        found = fit_max_entropy(oracle, terms, 70.0, base=base, shrinkage=0, tolerance=1e-8)
         marginal = oracle.run(found.potentials)[0]["a", "b"] * 70
         assert marginal == pytest.approx(np.array([[40.0, 0.0], [20.0, 10.0]]), abs=1e-3)
 
@@ -255,7 +255,7 @@ def test_a_base_decides_where_answers_say_nothing() -> None:
     terms = [Term(("a",), (Identity(2),), np.array([60.0, 40.0]), 1.0)]
     base = {("b",): np.log(np.array([0.9, 0.1]))}
     oracle = table_for(schema, terms)
-    found = fit(oracle, terms, 100.0, base=base, shrinkage=0, tolerance=1e-9)
+    found = fit_max_entropy(oracle, terms, 100.0, base=base, shrinkage=0, tolerance=1e-9)
     assert oracle.shares(found.potentials)[0].sum(axis=0) == pytest.approx([0.9, 0.1])
 
 
@@ -263,15 +263,17 @@ def test_no_terms_or_no_rows_leave_the_base_as_it_is() -> None:
     base = {("a",): np.array([0.0, 1.0])}
     term = Term(("a",), (Identity(2),), np.array([-5.0, -6.0]), 1.0)
     oracle = Table({"a": 2}, [("a",)])
-    assert fit(oracle, [], 10.0, base=base).potentials == base
-    assert fit(oracle, [term], 0.0, base=base).passes == 0
+    assert fit_max_entropy(oracle, [], 10.0, base=base).potentials == base
+    assert fit_max_entropy(oracle, [term], 0.0, base=base).passes == 0
 
 
 def test_progress_tells_of_every_step_and_ends_at_the_goal() -> None:
     schema = schema_of(3, 3)
     terms = [Term(("a", "b"), (Identity(3), Identity(3)), np.arange(9.0).reshape(3, 3) * 10, 9.0)]
     told: list[tuple[int, float]] = []
-    found = fit(table_for(schema, terms), terms, 300.0, base={}, progress=lambda n, gap: told.append((n, gap)))
+    found = fit_max_entropy(
+        table_for(schema, terms), terms, 300.0, base={}, progress=lambda n, gap: told.append((n, gap))
+    )
     assert told[-1][1] <= 1 < told[0][1]
     assert told[-1][0] == found.passes
 
@@ -283,5 +285,5 @@ def test_all_noise_and_no_signal_still_converges() -> None:
     cliques: list[Clique] = [("a", "b"), ("b", "c"), ("a", "c")]
     terms = [Term(c, (Identity(5), Identity(5)), rng.normal(0, 1000, (5, 5)), 1e6) for c in cliques]
     for shrinkage in (0.0, 1 / 3):
-        found = fit(tree_for(schema, terms), terms, 3.0, base={}, shrinkage=shrinkage)
+        found = fit_max_entropy(tree_for(schema, terms), terms, 3.0, base={}, shrinkage=shrinkage)
         assert found.gap <= 1e-2 * 75 / 2

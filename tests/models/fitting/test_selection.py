@@ -11,8 +11,15 @@ from scipy.stats import norm
 
 from understudy.measurements import Centring, Identity
 from understudy.models.estimates.loss_terms import Term
-from understudy.models.fitting.selection import DOUBT, MOSTLY, WORK, best_way, doubt, split
-from understudy.models.fitting.staged import Way, stepwise
+from understudy.models.fitting.selection import (
+    MAX_FISSION_CELL_TERMS,
+    MAX_FOREST_HIDDEN_SHARE,
+    MIN_HIDDEN_SHARE,
+    choose_fit_settings,
+    share_hidden_by_noise,
+    split_by_fission,
+)
+from understudy.models.fitting.staged import FitSettings, fit_in_stages
 from understudy.models.inference.calibration import Calibration
 from understudy.models.inference.junction_tree import JunctionTree
 
@@ -39,14 +46,16 @@ class World:
         self.oracle = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
         self.base = {(n,): np.log(np.maximum(c, 0.5) / N) for n, c in self.columns.items()}
 
-    def best(self) -> Way:
+    def best(self) -> FitSettings:
         return self.best_of(self.terms)
 
-    def best_of(self, terms: list[Term], cells: int = 1) -> Way:
-        return best_way(self.oracle, terms, self.columns, N, base=self.base, cells=cells)
+    def best_of(self, terms: list[Term], cells: int = 1) -> FitSettings:
+        return choose_fit_settings(self.oracle, terms, self.columns, N, base=self.base, cells=cells)
 
-    def off(self, way: Way) -> float:
-        found = stepwise(self.oracle, self.terms, self.columns, N, base=self.base, warm={}, tolerance=1e-2, way=way)
+    def off(self, way: FitSettings) -> float:
+        found = fit_in_stages(
+            self.oracle, self.terms, self.columns, N, base=self.base, warm={}, tolerance=1e-2, way=way
+        )
         shares, _ = self.oracle.run(found.potentials)
         return float(np.mean([np.abs(N * shares[pair] - t).sum() for pair, t in self.true.items()]))
 
@@ -73,10 +82,10 @@ def test_the_way_that_is_taken_is_nearer_where_all_columns_say_the_same():
     """Six columns that one hidden thing decides: whatever is chosen over the usual way comes nearer to the truth, in the mean."""
     worlds = [World(alike(seed), 5, 150.0, seed) for seed in range(8)]
     chosen = [world.best() for world in worlds]
-    assert any(way != Way() for way in chosen)
+    assert any(way != FitSettings() for way in chosen)
     usual, taken = (
         float(np.mean([world.off(way) for world, way in zip(worlds, ways, strict=True)]))
-        for ways in ([Way()] * len(worlds), chosen)
+        for ways in ([FitSettings()] * len(worlds), chosen)
     )
     assert taken < 0.97 * usual
 
@@ -88,23 +97,23 @@ def test_a_chain_keeps_its_forest():
     assert sum(way.forest for way in chosen) >= 3
     usual, taken, at_once = (
         float(np.mean([world.off(way) for world, way in zip(worlds, ways, strict=True)]))
-        for ways in ([Way()] * 4, chosen, [Way(forest=False)] * 4)
+        for ways in ([FitSettings()] * 4, chosen, [FitSettings(forest=False)] * 4)
     )
     assert taken < 1.03 * usual < 1.03 * at_once
 
 
 def test_nothing_is_tried_where_noise_hides_nothing_or_one_marginal_is_all(monkeypatch: pytest.MonkeyPatch):
     clear = World(alike(0), 5, 5.0, 0)
-    assert doubt([t for t in clear.terms if len(t.clique) > 1], clear.columns, N) < DOUBT
+    assert share_hidden_by_noise([t for t in clear.terms if len(t.clique) > 1], clear.columns, N) < MIN_HIDDEN_SHARE
 
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("a fit was made for nothing")
 
-    monkeypatch.setattr("understudy.models.fitting.selection.stepwise", fail)
-    assert clear.best() == Way()
+    monkeypatch.setattr("understudy.models.fitting.selection.fit_in_stages", fail)
+    assert clear.best() == FitSettings()
     blurred = World(alike(0), 5, 300.0, 0)
     one = blurred.terms[:7]
-    assert blurred.best_of(one) == Way()
+    assert blurred.best_of(one) == FitSettings()
     with pytest.raises(AssertionError, match="for nothing"):
         blurred.best()
 
@@ -139,10 +148,10 @@ def test_triples_are_believed_more_where_that_serves_them():
     assert all(way.trust > 1 for way in chosen)
     usual, taken = (
         float(np.mean([world.off(way) for world, way in zip(worlds, ways, strict=True)]))
-        for ways in ([Way()] * len(worlds), chosen)
+        for ways in ([FitSettings()] * len(worlds), chosen)
     )
     assert taken < 0.9 * usual
-    assert all(world.best_of(world.terms, cells=int(WORK)).trust <= 1 for world in worlds)
+    assert all(world.best_of(world.terms, cells=int(MAX_FISSION_CELL_TERMS)).trust <= 1 for world in worlds)
 
 
 def test_the_two_halves_have_the_truth_in_common_and_nothing_else():
@@ -150,7 +159,7 @@ def test_the_two_halves_have_the_truth_in_common_and_nothing_else():
     rng = np.random.default_rng(9)
     numbers, deviation = 40_000, 7.0
     noise = rng.normal(0, deviation, (200, 200))
-    shown, hidden = split([Term(("a", "b"), (Identity(200),) * 2, 50 + noise, deviation**2)])
+    shown, hidden = split_by_fission([Term(("a", "b"), (Identity(200),) * 2, 50 + noise, deviation**2)])
     assert shown[0].variance == hidden[0].variance == 2 * deviation**2
     one, two = (h.values - 50 for h in (shown[0], hidden[0]))
     limit = norm.isf(1e-6 / 2) / math.sqrt(numbers)
@@ -164,11 +173,11 @@ def test_the_two_halves_have_the_truth_in_common_and_nothing_else():
 def test_single_columns_are_shown_as_they_are_and_differences_are_split_too():
     column = Term(("a",), (Identity(2),), np.array([60.0, 40.0]), 4.0)
     difference = Term(("a", "b"), (Centring(2),) * 2, np.array([[9.0, -9.0], [-9.0, 9.0]]), 16.0)
-    shown, hidden = split([column, difference])
+    shown, hidden = split_by_fission([column, difference])
     assert shown[0] is column
     assert [t.clique for t in hidden] == [("a", "b")]
     assert np.allclose((shown[1].values + hidden[0].values) / 2, difference.values)
-    again = split([column, difference])
+    again = split_by_fission([column, difference])
     assert np.array_equal(again[0][1].values, shown[1].values)  # the same answers give the same model
 
 
@@ -176,7 +185,12 @@ def test_no_forest_comes_first_where_noise_hides_most_of_what_pairs_say():
     """Deviations of 1,200 rows on counts of 800: all pairs are taken at once, and that is nearer in the mean than after a forest."""
     worlds = [World(alike(seed), 5, 1200.0, seed) for seed in range(10)]
     for world in worlds:
-        assert doubt([t for t in world.terms if len(t.clique) > 1], world.columns, N) > MOSTLY
+        assert (
+            share_hidden_by_noise([t for t in world.terms if len(t.clique) > 1], world.columns, N)
+            > MAX_FOREST_HIDDEN_SHARE
+        )
     assert not any(world.best().forest for world in worlds)
-    once, after = (float(np.mean([world.off(Way(forest=forest)) for world in worlds])) for forest in (False, True))
+    once, after = (
+        float(np.mean([world.off(FitSettings(forest=forest)) for world in worlds])) for forest in (False, True)
+    )
     assert once < after

@@ -6,7 +6,7 @@ import numpy as np
 
 from understudy.measurements import Centring, Identity
 from understudy.models.estimates.loss_terms import Term
-from understudy.models.fitting.staged import steps, stepwise
+from understudy.models.fitting.staged import fit_in_stages, split_into_stages
 from understudy.models.inference.calibration import Calibration
 from understudy.models.inference.junction_tree import JunctionTree
 
@@ -31,7 +31,7 @@ def fitted(terms: list[Term]) -> np.ndarray:
     cliques = list(dict.fromkeys([*((n,) for n in SIZES), ("a", "b", "c"), *(t.clique for t in terms)]))
     oracle = Calibration(JunctionTree.of(cliques, SIZES), cliques, SIZES)
     base = {(name,): np.log(column / N) for name, column in COLUMNS.items()}
-    found = stepwise(oracle, terms, COLUMNS, N, base=base, warm={}, tolerance=1e-3)
+    found = fit_in_stages(oracle, terms, COLUMNS, N, base=base, warm={}, tolerance=1e-3)
     return N * oracle.run(found.potentials)[0]["a", "b", "c"]
 
 
@@ -39,7 +39,10 @@ def test_the_forest_comes_first():
     terms = [
         noisy(chained(), clique, 10.0, np.random.default_rng(0)) for clique in (("a", "c"), ("a", "b"), ("b", "c"))
     ]
-    assert [[t.clique for t in step] for step in steps(terms, COLUMNS, N)] == [[("a", "b"), ("b", "c")], [("a", "c")]]
+    assert [[t.clique for t in step] for step in split_into_stages(terms, COLUMNS, N)] == [
+        [("a", "b"), ("b", "c")],
+        [("a", "c")],
+    ]
 
 
 def test_noise_on_what_the_forest_explains_is_not_believed():
@@ -84,7 +87,7 @@ def test_differences_say_as_much_as_counts():
         whole = Term(("a", "b"), maps, np.zeros((2, 4)), 4.0)
         asked = Term(("a", "b"), maps, whole.answer(truth), 4.0)
         oracle = Calibration(JunctionTree.of(cliques, sizes), cliques, sizes)
-        fit = stepwise(oracle, [*alone, asked], columns, total, base=base, warm={}, tolerance=1e-4)
+        fit = fit_in_stages(oracle, [*alone, asked], columns, total, base=base, warm={}, tolerance=1e-4)
         found.append(total * oracle.run(fit.potentials)[0]["a", "b"])
     assert np.abs(found[0] - truth).max() < 5
     assert np.abs(found[1] - truth).max() < 5
@@ -95,7 +98,7 @@ def test_a_pair_of_differences_may_be_part_of_the_forest():
     far = np.multiply.outer([1.0, -1.0], [800.0, -800.0, 400.0, -400.0])
     differences = Term(("a", "b"), (Centring(2), Identity(4)), 2 * far, 100.0)
     weak = Term(("b", "c"), (Identity(4), Identity(4)), np.full((4, 4), 625.0) + 5, 100.0)
-    first, *_ = steps([weak, differences], columns, N)
+    first, *_ = split_into_stages([weak, differences], columns, N)
     assert differences in first
 
 
@@ -110,7 +113,7 @@ def test_columns_that_are_known_well_do_not_end_a_fit_before_pairs_and_triples_a
     base = {(name,): np.log(np.maximum(column, 0.5) / 200) for name, column in columns.items()}
 
     def loose(tolerance: float) -> np.ndarray:
-        found = stepwise(oracle, terms, columns, 200.0, base=base, warm={}, tolerance=tolerance)
+        found = fit_in_stages(oracle, terms, columns, 200.0, base=base, warm={}, tolerance=tolerance)
         return 200 * oracle.run(found.potentials)[0]["a", "b", "c"]
 
     usual, best = loose(0.03), loose(1e-6)

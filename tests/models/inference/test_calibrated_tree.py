@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from understudy.models.inference.calibrated_tree import Beliefs, divided, reduced
+from understudy.models.inference.calibrated_tree import Beliefs, divide_or_zero, sum_to_clique
 from understudy.models.inference.junction_tree import JunctionTree
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5}
@@ -24,30 +24,30 @@ def test_every_clique_of_a_node_is_its_sum_whatever_was_asked_before():
     beliefs = one_node()
     for k in range(4):
         for clique in itertools.permutations("abc", k):
-            np.testing.assert_allclose(beliefs.inside(0, clique), reduced(JOINT, ("a", "b", "c"), clique))
+            np.testing.assert_allclose(beliefs.inside(0, clique), sum_to_clique(JOINT, ("a", "b", "c"), clique))
 
 
 def test_a_child_is_conditioned_on_what_it_shares():
     tree = JunctionTree.of([("a", "b"), ("b", "c")], SIZES)
-    tables = [reduced(JOINT, ("a", "b", "c"), node) for node in tree.nodes]
+    tables = [sum_to_clique(JOINT, ("a", "b", "c"), node) for node in tree.nodes]
     beliefs = Beliefs(tree, tuple(tables))
     child = 1 - tree.root
-    found = beliefs.conditional(child, beliefs.new(child))
+    found = beliefs.conditional(child, beliefs.new_columns(child))
     np.testing.assert_allclose(found.sum(axis=1), 1)
-    np.testing.assert_allclose(beliefs.conditional(tree.root, beliefs.new(tree.root)).sum(), 1)
+    np.testing.assert_allclose(beliefs.conditional(tree.root, beliefs.new_columns(tree.root)).sum(), 1)
 
 
 def test_another_root_keeps_the_tables():
     tree = JunctionTree.of([("a", "b"), ("b", "c")], SIZES)
-    beliefs = Beliefs(tree, tuple(reduced(JOINT, ("a", "b", "c"), node) for node in tree.nodes))
-    other = beliefs.rerooted(1 - tree.root)
+    beliefs = Beliefs(tree, tuple(sum_to_clique(JOINT, ("a", "b", "c"), node) for node in tree.nodes))
+    other = beliefs.reroot_at(1 - tree.root)
     assert other.tree.root == 1 - tree.root
     assert other.tables is beliefs.tables
-    assert beliefs.rerooted(tree.root) is beliefs
+    assert beliefs.reroot_at(tree.root) is beliefs
 
 
 def test_nothing_by_nothing_is_nothing():
-    found = divided(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[2.0], [0.0]]))
+    found = divide_or_zero(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[2.0], [0.0]]))
     assert found.tolist() == [[0.0, 0.5], [0.0, 0.0]]
     assert np.isfinite(found).all()
 

@@ -64,7 +64,10 @@ def test_marginals_and_log_z_are_exact(world):
 @given(worlds())
 def test_so_they_are_where_every_node_is_large(world):
     """Small nodes are worked on whole; this is the way of the large ones."""
-    with patch.object(contraction, "SMALL", 0), patch.multiple(contraction, BATCH_COST=0.0, SPLIT_COST=0.0):
+    with (
+        patch.object(contraction, "MAX_WHOLE_NODE_CELLS", 0),
+        patch.multiple(contraction, BATCH_COST=0.0, SPLIT_COST=0.0),
+    ):
         agree(world)
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.models.inference import contraction
-from understudy.models.inference.axis_sums import summed_axis
-from understudy.models.inference.contraction import Contraction, bits, split
+from understudy.models.inference.axis_sums import sum_over_axis
+from understudy.models.inference.contraction import Contraction, axes_of_mask, split_axes
 
 LETTERS = "abcdefghij"
 
@@ -36,13 +36,18 @@ def whole(lengths, scopes, factors):
     return joint
 
 
-@pytest.mark.parametrize("small", [0, contraction.SMALL])
+@pytest.mark.parametrize("small", [0, contraction.MAX_WHOLE_NODE_CELLS])
 @given(node=nodes())
 def test_marginals_and_the_joint_are_those_of_the_whole_node(node, small):
     lengths, scopes, missing, seed = node
     rng = np.random.default_rng(seed)
-    factors = [None if no else rng.random([lengths[i] for i in bits(s)]) for s, no in zip(scopes, missing, strict=True)]
-    with patch.object(contraction, "SMALL", small), patch.multiple(contraction, BATCH_COST=0.0, SPLIT_COST=0.0):
+    factors = [
+        None if no else rng.random([lengths[i] for i in axes_of_mask(s)]) for s, no in zip(scopes, missing, strict=True)
+    ]
+    with (
+        patch.object(contraction, "MAX_WHOLE_NODE_CELLS", small),
+        patch.multiple(contraction, BATCH_COST=0.0, SPLIT_COST=0.0),
+    ):
         plan = Contraction(lengths, scopes)
     joint = whole(lengths, scopes, factors)
     tables = plan.tables([None if f is None else f.copy() for f in factors], [True] * len(factors))
@@ -53,19 +58,22 @@ def test_marginals_and_the_joint_are_those_of_the_whole_node(node, small):
     assert plan.mass(tables) == pytest.approx(joint.sum())
 
 
-@pytest.mark.parametrize("small", [0, contraction.SMALL])
+@pytest.mark.parametrize("small", [0, contraction.MAX_WHOLE_NODE_CELLS])
 @given(node=nodes())
 def test_a_factor_that_comes_late_counts_like_the_others(node, small):
     lengths, scopes, _, seed = node
     if not scopes:
         return
     rng = np.random.default_rng(seed)
-    factors = [rng.random([lengths[i] for i in bits(s)]) for s in scopes]
-    with patch.object(contraction, "SMALL", small), patch.multiple(contraction, BATCH_COST=0.0, SPLIT_COST=0.0):
+    factors = [rng.random([lengths[i] for i in axes_of_mask(s)]) for s in scopes]
+    with (
+        patch.object(contraction, "MAX_WHOLE_NODE_CELLS", small),
+        patch.multiple(contraction, BATCH_COST=0.0, SPLIT_COST=0.0),
+    ):
         plan = Contraction(lengths, scopes)
     tables = plan.tables([*factors[:-1], None])
     last = len(scopes) - 1
-    tables[plan.place[last]] = plan.multiplied(tables[plan.place[last]], last, factors[-1])
+    tables[plan.place[last]] = plan.multiply_into(tables[plan.place[last]], last, factors[-1])
     np.testing.assert_allclose(plan.joint(tables), whole(lengths, scopes, factors), rtol=1e-10)
 
 
@@ -84,7 +92,7 @@ def test_factors_that_are_not_spare_stay_as_they_are():
 )
 def test_every_scope_misses_a_group(lengths, data):
     scopes = data.draw(st.lists(st.integers(0, 2 ** len(lengths) - 1), max_size=12))
-    z, *groups = split(lengths, scopes)
+    z, *groups = split_axes(lengths, scopes)
     assert z + sum(groups) == 2 ** len(lengths) - 1
     for scope in scopes:
         assert any(scope & group == 0 for group in groups)
@@ -100,4 +108,6 @@ def test_pairs_split_a_large_node_into_three():
 @pytest.mark.parametrize("shape", [(3, 4, 1), (1, 4, 3), (9, 4, 3), (9, 4, 40), (2, 4, 3)])
 def test_an_axis_is_summed_whatever_stands_around_it(shape):
     values = np.random.default_rng(0).random(shape)
-    np.testing.assert_allclose(summed_axis(values, shape[0], shape[1]).reshape(shape[0], shape[2]), values.sum(axis=1))
+    np.testing.assert_allclose(
+        sum_over_axis(values, shape[0], shape[1]).reshape(shape[0], shape[2]), values.sum(axis=1)
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.models.inference.contraction_plans import Layout, Product, Sums, bits
+from understudy.models.inference.contraction_plans import ProductPlan, SumPlan, TableLayout, axes_of_mask
 
 
 @st.composite
@@ -27,13 +27,13 @@ def laid(values, lengths, scope, axes):
 @given(tables(), st.data())
 def test_a_product_is_that_of_all_factors_that_are_there(table, data):
     lengths, axes, scopes, rng = table
-    factors = [rng.random([lengths[i] for i in bits(scope)]) for scope in scopes]
+    factors = [rng.random([lengths[i] for i in axes_of_mask(scope)]) for scope in scopes]
     there = data.draw(st.lists(st.booleans(), min_size=len(scopes), max_size=len(scopes)))
     truth = np.ones([lengths[i] for i in axes])
     for scope, factor, is_there in zip(scopes, factors, there, strict=True):
         truth = truth * laid(factor, lengths, scope, axes) if is_there else truth
     given_ = [factor.copy() if is_there else None for factor, is_there in zip(factors, there, strict=True)]
-    found = Product(Layout(lengths, axes), scopes)(given_, [True] * len(scopes))
+    found = ProductPlan(TableLayout(lengths, axes), scopes)(given_, [True] * len(scopes))
     if not any(there):
         assert found is None
         return
@@ -45,7 +45,7 @@ def test_a_product_is_that_of_all_factors_that_are_there(table, data):
 def test_sums_are_those_over_all_other_axes(table):
     lengths, axes, scopes, rng = table
     values = rng.random(lengths)
-    sums = Sums(Layout(lengths, axes), scopes)
+    sums = SumPlan(TableLayout(lengths, axes), scopes)
     found = sums(np.ascontiguousarray(values.transpose(axes)), tuple(range(len(scopes))))
     for scope, sum_ in zip(scopes, found, strict=True):
         truth = values.sum(axis=tuple(i for i in range(len(lengths)) if not scope >> i & 1))
@@ -56,23 +56,23 @@ def test_two_factors_make_the_whole_table_once():
     """Everything that fits into one of the two is multiplied into it first."""
     lengths = (2, 9, 20, 32)
     scopes = [0b0011, 0b1100, 0b1001, 0b0101, 0b1110, 0b1101]
-    plan = Product(Layout(lengths, range(4)), scopes)._planned(tuple(range(6)))
+    plan = ProductPlan(TableLayout(lengths, range(4)), scopes)._plan_steps(tuple(range(6)))
     stack, sizes = [], []
     for step in plan:
         if step >= 0:
             stack.append(scopes[step])
             continue
         stack.append(stack.pop() | stack.pop())
-        sizes.append(math.prod(lengths[i] for i in bits(stack[-1])))
+        sizes.append(math.prod(lengths[i] for i in axes_of_mask(stack[-1])))
     assert stack == [0b1111]
     assert sizes.count(math.prod(lengths)) == 2
 
 
 def test_axes_that_nobody_else_wants_are_summed_in_one_call():
     lone, shared = (
-        Sums(Layout((2, 3, 4, 5), range(4)), [0b0001]),
-        Sums(Layout((2, 3, 4, 5), range(4)), [0b0001, 0b0110]),
+        SumPlan(TableLayout((2, 3, 4, 5), range(4)), [0b0001]),
+        SumPlan(TableLayout((2, 3, 4, 5), range(4)), [0b0001, 0b0110]),
     )
-    assert [result for _, _, result in lone._planned([0b0001])] == [0b0001]
+    assert [result for _, _, result in lone._plan_steps([0b0001])] == [0b0001]
     # What the second scope needs on the way is kept where it is wanted.
-    assert [result for _, _, result in shared._planned([0b0110, 0b0001])][-1] == 0b0001
+    assert [result for _, _, result in shared._plan_steps([0b0110, 0b0001])][-1] == 0b0001

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.models.inference.factor import Factor, eliminate, elimination, margin, product
+from understudy.models.inference.factor import (
+    Factor,
+    eliminate_columns,
+    elimination_order,
+    multiply_factors,
+    sum_factor,
+)
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2}
 
@@ -32,21 +38,21 @@ def every_cell(factors: list[Factor]) -> np.ndarray:
 def test_products_and_sums_are_those_of_every_cell(seed):
     factors = some_factors(seed)
     whole = every_cell(factors)
-    assert product(factors, tuple(SIZES), SIZES) == pytest.approx(whole)
+    assert multiply_factors(factors, tuple(SIZES), SIZES) == pytest.approx(whole)
     present = set().union(*(f.scope for f in factors))
     for kept in ("a", "b"):
-        order, largest = elimination([f.scope for f in factors], {kept}, SIZES)
+        order, largest = elimination_order([f.scope for f in factors], {kept}, SIZES)
         assert sorted(order) == sorted(present - {kept})
-        tables, left = eliminate(factors, order, SIZES)
+        tables, left = eliminate_columns(factors, order, SIZES)
         assert largest == max((t.table.size for t in tables), default=0)
         axes = tuple(i for i, name in enumerate(SIZES) if name != kept)
         absent = np.prod([SIZES[name] for name in SIZES if name not in present and name != kept])
-        assert product(left, (kept,), SIZES) * absent == pytest.approx(whole.sum(axis=axes))
+        assert multiply_factors(left, (kept,), SIZES) * absent == pytest.approx(whole.sum(axis=axes))
 
 
 def test_each_table_has_its_own_column_last_and_only_open_ones_besides():
-    order, _ = elimination([("a", "b"), ("b", "c"), ("c", "d")], {"d"}, SIZES)
-    tables, _ = eliminate(
+    order, _ = elimination_order([("a", "b"), ("b", "c"), ("c", "d")], {"d"}, SIZES)
+    tables, _ = eliminate_columns(
         [Factor(s, np.ones([SIZES[n] for n in s])) for s in (("a", "b"), ("b", "c"), ("c", "d"))], order, SIZES
     )
     gone: set[str] = set()
@@ -57,9 +63,9 @@ def test_each_table_has_its_own_column_last_and_only_open_ones_besides():
 
 
 def test_a_star_is_summed_over_its_middle():
-    assert elimination([("a",), ("a", "b"), ("a", "d")], {"b", "d"}, SIZES) == (["a"], 12)
+    assert elimination_order([("a",), ("a", "b"), ("a", "d")], {"b", "d"}, SIZES) == (["a"], 12)
 
 
 def test_margins_come_in_the_order_asked_for():
     table = np.arange(24.0).reshape(2, 3, 4)
-    assert np.array_equal(margin(Factor(("a", "b", "c"), table), ("c", "a")), table.sum(axis=1).T)
+    assert np.array_equal(sum_factor(Factor(("a", "b", "c"), table), ("c", "a")), table.sum(axis=1).T)

@@ -8,8 +8,8 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.models.inference.growth_bounds import widenings
-from understudy.models.inference.junction_tree import JunctionTree, forecast
+from understudy.models.inference.growth_bounds import bound_pair_growth
+from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 
 NAMES = "abcdef"
 CLIQUES = st.lists(
@@ -39,7 +39,7 @@ def smallest(cliques: list[tuple[str, ...]], sizes: dict[str, int]) -> int:
 @given(cliques=CLIQUES, sizes=SIZES)
 def test_no_bound_is_below_the_best_tree(cliques, sizes):
     tree = JunctionTree.of(cliques, sizes)
-    bounds = widenings(tree)
+    bounds = bound_pair_growth(tree)
     apart = {frozenset(p) for p in itertools.combinations(tree.sizes, 2) if tree.home(p) is None}
     assert set(bounds) == apart
     for pair, more in bounds.items():
@@ -53,15 +53,15 @@ def test_the_bound_is_what_a_chain_costs():
     chain = list(itertools.pairwise(NAMES))
     tree = JunctionTree.of(chain, sizes)
     closed = 2 * (3 * 4 + 4 * 5 + 5 * 6 + 6 * 7)
-    assert forecast([*chain, ("a", "f")], sizes) == closed
+    assert forecast_cells([*chain, ("a", "f")], sizes) == closed
     # Of a node that is all separators only the wider one remains; the bound counts both.
-    assert widenings(tree)[frozenset("af")] == closed
+    assert bound_pair_growth(tree)[frozenset("af")] == closed
 
 
 def test_columns_of_two_parts_cost_their_own_cells():
     tree = JunctionTree.of([("a", "b"), ("c", "d")], dict.fromkeys("abcd", 10))
-    assert widenings(tree)[frozenset("ad")] == 100
+    assert bound_pair_growth(tree)[frozenset("ad")] == 100
 
 
 def test_no_tree_has_no_bounds():
-    assert widenings(JunctionTree.of([], {})) == {}
+    assert bound_pair_growth(JunctionTree.of([], {})) == {}

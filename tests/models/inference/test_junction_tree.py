@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.models.inference.junction_tree import JunctionTree, forecast, grown, growth
+from understudy.models.inference.junction_tree import JunctionTree, add_clique, count_added_cells, forecast_cells
 
 NAMES = "abcdefghij"
 CLIQUES = st.lists(
@@ -42,15 +42,15 @@ def check(tree: JunctionTree, cliques: list[tuple[str, ...]]) -> None:
 def test_every_tree_keeps_its_promises(cliques, sizes):
     tree = JunctionTree.of(cliques, sizes)
     check(tree, cliques)
-    assert forecast(cliques, sizes) == tree.cells == sum(math.prod(sizes[n] for n in node) for node in tree.nodes)
+    assert forecast_cells(cliques, sizes) == tree.cells == sum(math.prod(sizes[n] for n in node) for node in tree.nodes)
 
 
 @given(cliques=CLIQUES, sizes=SIZES, extra=st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
 def test_growing_keeps_them_too(cliques, sizes, extra):
     before = JunctionTree.of(cliques, sizes)
-    after = grown(before, tuple(extra), sizes)
+    after = add_clique(before, tuple(extra), sizes)
     check(after, [*cliques, tuple(extra)])
-    assert after.cells == before.cells + growth(before, tuple(extra), sizes)
+    assert after.cells == before.cells + count_added_cells(before, tuple(extra), sizes)
     assert (after is before) == (before.home(tuple(extra)) is not None)
 
 
@@ -79,7 +79,7 @@ def test_hanging_a_tree_up_elsewhere_changes_nothing_else():
     cliques = [("a", "b"), ("b", "c", "d"), ("d", "e"), ("f",)]
     tree = JunctionTree.of(cliques, dict.fromkeys("abcdef", 4))
     for node in range(len(tree.nodes)):
-        other = tree.rerooted(node)
+        other = tree.reroot_at(node)
         check(other, cliques)
         assert other.root == node
         assert sorted(other.separators) == sorted(tree.separators)
@@ -99,7 +99,7 @@ def test_a_hundred_columns_have_an_exact_forecast():
     """Sizes are whole numbers of any length: no overflow where a clique set is far too large."""
     names = [f"x{i}" for i in range(100)]
     sizes = dict.fromkeys(names, 10)
-    assert forecast([tuple(names)], sizes) == 10**100
+    assert forecast_cells([tuple(names)], sizes) == 10**100
 
 
 def test_no_column_makes_an_empty_tree():

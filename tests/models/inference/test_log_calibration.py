@@ -6,27 +6,27 @@ import numpy as np
 import pytest
 
 from understudy.models.inference.junction_tree import JunctionTree
-from understudy.models.inference.log_calibration import aligned, log_beliefs, log_marginals, summed
+from understudy.models.inference.log_calibration import align_axes, log_beliefs, log_marginals, logsumexp_to_clique
 
 NEVER = -np.inf
 
 
 def test_axes_are_put_where_the_node_has_them():
     values = np.arange(6.0).reshape(2, 3)
-    found = aligned(values, ("b", "a"), ("a", "z", "b"))
+    found = align_axes(values, ("b", "a"), ("a", "z", "b"))
     assert found.shape == (3, 1, 2)
     assert np.array_equal(found[:, 0, :], values.T)
 
 
 def test_sums_of_what_cannot_be_are_minus_infinity():
     values = np.array([[NEVER, NEVER], [0.0, NEVER]])
-    assert summed(values, ("a", "b"), ("a",)).tolist() == [NEVER, 0.0]
-    assert summed(values, ("a", "b"), ()).item() == 0.0
+    assert logsumexp_to_clique(values, ("a", "b"), ("a",)).tolist() == [NEVER, 0.0]
+    assert logsumexp_to_clique(values, ("a", "b"), ()).item() == 0.0
 
 
 def test_sums_far_beyond_any_float():
     values = np.array([[5000.0, 5000.0], [-5000.0, -5000.0]])
-    np.testing.assert_allclose(summed(values, ("a", "b"), ("a",)), [5000 + np.log(2), -5000 + np.log(2)])
+    np.testing.assert_allclose(logsumexp_to_clique(values, ("a", "b"), ("a",)), [5000 + np.log(2), -5000 + np.log(2)])
 
 
 def test_nodes_agree_on_log_z():
@@ -35,7 +35,8 @@ def test_nodes_agree_on_log_z():
     rng = np.random.default_rng(0)
     placed = [(i, node, rng.normal(0, 300, [sizes[n] for n in node])) for i, node in enumerate(tree.nodes)]
     masses = [
-        float(summed(belief, node, ())) for belief, node in zip(log_beliefs(tree, placed), tree.nodes, strict=True)
+        float(logsumexp_to_clique(belief, node, ()))
+        for belief, node in zip(log_beliefs(tree, placed), tree.nodes, strict=True)
     ]
     assert masses[0] == pytest.approx(masses[1])
 

@@ -9,8 +9,8 @@ import pytest
 
 from understudy.errors import Refused
 from understudy.models import ProductModel
-from understudy.models.rules.repair_values import broken_rows, settled
-from understudy.schema import Decoded, Schema, parse_predicate, parse_schema
+from understudy.models.rules.repair_values import broken_rows, repair_broken_values
+from understudy.schema import DecodedCells, Schema, parse_predicate, parse_schema
 
 DATES = parse_schema("""
 columns:
@@ -40,7 +40,7 @@ def drawn(schema: Schema, rows: int, seed: int = 0, **options):
     rng = np.random.default_rng(seed)
     codes = ProductModel.uniform(schema, rows).sample(rows, rng)
     loose = {name: schema.codecs[name].decode(codes[name], rng) for name in schema}
-    made = settled(
+    made = repair_broken_values(
         schema,
         codes,
         loose,
@@ -51,7 +51,7 @@ def drawn(schema: Schema, rows: int, seed: int = 0, **options):
     return codes, loose, made
 
 
-def bins_of(schema: Schema, name: str, cells: Decoded):
+def bins_of(schema: Schema, name: str, cells: DecodedCells):
     return np.searchsorted(np.array(schema.codecs[name].bins.edges), cells.index, side="right") - 1
 
 
@@ -91,8 +91,8 @@ def test_pinned_values_stay():
     point = DATES["start"].low + 700
     codes = {"start": np.zeros(500, np.uint8), "end": np.zeros(500, np.uint8)}
     rows = {name: DATES.codecs[name].decode(codes[name], rng) for name in DATES}
-    rows["start"] = Decoded(np.full(500, point), rows["start"].state)
-    made = settled(
+    rows["start"] = DecodedCells(np.full(500, point), rows["start"].state)
+    made = repair_broken_values(
         DATES,
         codes,
         rows,
@@ -115,7 +115,7 @@ rules: ["if town = 'Zug' then tax < 10"]
     codes = {"town": np.array([1, 1, 0], np.uint8), "tax": np.array([1, 0, 1], np.uint8)}
     rng = np.random.default_rng(1)
     rows = {name: schema.codecs[name].decode(codes[name], rng) for name in schema}
-    made = settled(
+    made = repair_broken_values(
         schema, codes, rows, rng, redraw=lambda name, here: schema.codecs[name].decode(codes[name][here], rng).index
     )
     assert not broken_rows(schema, made, 3).any()
@@ -130,11 +130,11 @@ def test_without_a_row_to_take_from_a_witness_serves_and_without_one_it_is_refus
     rng = np.random.default_rng(0)
     rows = {"a": schema.codecs["a"].decode(codes["a"], rng)}
     redraw = lambda name, here: schema.codecs[name].decode(codes[name][here], rng).index  # noqa: E731
-    witness = {"a": Decoded(np.array([777]), np.zeros(1, np.uint8))}
-    made = settled(schema, codes, rows, rng, redraw=redraw, witness=lambda: witness)
+    witness = {"a": DecodedCells(np.array([777]), np.zeros(1, np.uint8))}
+    made = repair_broken_values(schema, codes, rows, rng, redraw=redraw, witness=lambda: witness)
     assert made["a"].index.tolist() == [777]
     with pytest.raises(Refused, match="no row was found"):
-        settled(schema, codes, rows, rng, redraw=redraw)
+        repair_broken_values(schema, codes, rows, rng, redraw=redraw)
 
 
 def test_numbers_near_the_limit_do_not_wrap():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kit.models.build import schema_of
 from understudy.models import TreeModel
 from understudy.models.sampling import code_swaps
-from understudy.models.sampling.code_swaps import exchanged
+from understudy.models.sampling.code_swaps import swap_codes
 
 RNG = np.random.default_rng
 
@@ -24,7 +24,7 @@ def test_groups_keep_their_codes(rows, groups, seed):
     codes, other = rng.integers(0, 3, rows).astype(np.uint8), rng.integers(0, 4, rows).astype(np.uint8)
     expected = rng.dirichlet(np.ones(12)).reshape(4, 3)
     order = np.lexsort((rng.random(rows), members))
-    found = exchanged(codes, {"z": other}, {"z": expected}, order, members, rng)
+    found = swap_codes(codes, {"z": other}, {"z": expected}, order, members, rng)
     assert found.dtype == codes.dtype
     for group in range(groups):
         here = members == group
@@ -51,7 +51,7 @@ def distance(model: TreeModel, codes) -> tuple[float, float]:
 def test_far_pairs_come_closer_and_near_ones_stay(monkeypatch):
     model = chain()
     with_them = distance(model, model.sample(20_000, RNG(1)))
-    monkeypatch.setattr(code_swaps, "ROUNDS", 0)
+    monkeypatch.setattr(code_swaps, "SWAP_ROUNDS", 0)
     without = distance(model, model.sample(20_000, RNG(1)))
     assert with_them[1] < 0.7 * without[1]
     assert with_them[0] < 0.002
@@ -90,5 +90,5 @@ def test_nothing_rare_dies_out():
 
 
 def test_aiming_at_every_cell_would_favour_the_likely(monkeypatch):
-    monkeypatch.setattr(code_swaps, "LEAST", 0.0)
+    monkeypatch.setattr(code_swaps, "MIN_SWAP_EXPECTED_ROWS", 0.0)
     assert rare(10) < 0.85

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kit.models.build import surprising
-from understudy.models.sampling.rounding import round_counts, round_groups, shuffled_codes
+from understudy.models.sampling.rounding import draw_shuffled_codes, round_counts, round_groups
 
 WEIGHTS = st.floats(0, 1e6, allow_subnormal=False) | st.sampled_from([0.0, 1.0, 0.5, 1 / 3])
 TABLES = hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, max_side=6), elements=WEIGHTS)
@@ -121,7 +121,7 @@ def test_groups_and_rows_must_fit():
 
 
 def test_a_column_is_shuffled_and_compact():
-    codes = shuffled_codes(np.array([0.5, 0.5]), 1000, np.random.default_rng(0), np.dtype(np.uint8))
+    codes = draw_shuffled_codes(np.array([0.5, 0.5]), 1000, np.random.default_rng(0), np.dtype(np.uint8))
     assert codes.dtype == np.uint8
     assert np.bincount(codes).tolist() == [500, 500]
     assert 300 < np.count_nonzero(np.diff(codes.astype(int))) < 700

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.models.sampling.row_exchange import Cells, refined
+from understudy.models.sampling.row_exchange import CellIndex, refine_rows
 
 SIZES = {"a": 3, "b": 4, "c": 2}
 
@@ -16,7 +16,7 @@ def drawn(rows, seed=0):
 
 
 def counted(rows, clique):
-    cells = Cells([clique], SIZES)
+    cells = CellIndex([clique], SIZES)
     return cells.counts(rows).reshape([SIZES[name] for name in clique])
 
 
@@ -30,7 +30,7 @@ def test_cells_are_those_of_the_tables():
 
 def test_tables_laid_end_to_end_do_not_mix():
     rows, cliques = drawn(300), [("a", "b"), ("c",), ("a", "b", "c")]
-    parts = np.split(Cells(cliques, SIZES).counts(rows, block=64), [12, 14])
+    parts = np.split(CellIndex(cliques, SIZES).counts(rows, block=64), [12, 14])
     for clique, part in zip(cliques, parts, strict=True):
         assert np.array_equal(part, counted(rows, clique).ravel())
 
@@ -39,7 +39,7 @@ def test_the_aims_are_met_and_what_was_right_stays_right():
     rows, fresh = drawn(3000, 1), drawn(9000, 2)
     wanted = np.full((3, 4), 250.0) + np.outer([60.0, 0, -60], [1, -1, 1, -1])
     even = np.full((4, 2), 375.0)
-    better = refined(rows, fresh, {("a", "b"): wanted, ("b", "c"): even}, SIZES, np.random.default_rng(3))
+    better = refine_rows(rows, fresh, {("a", "b"): wanted, ("b", "c"): even}, SIZES, np.random.default_rng(3))
     assert better.shape == rows.shape
     assert np.abs(counted(better, ("a", "b")) - wanted).sum() < 0.1 * np.abs(counted(rows, ("a", "b")) - wanted).sum()
     assert np.abs(counted(better, ("b", "c")) - even).sum() <= np.abs(counted(rows, ("b", "c")) - even).sum()
@@ -50,14 +50,14 @@ def test_every_row_is_one_that_was_drawn():
     fresh[:, 2] = fresh[:, 0] % 2
     rows[:, 2] = rows[:, 0] % 2
     aims = {("a", "c"): np.full((3, 2), 1000 / 6), ("a", "b"): np.full((3, 4), 1000 / 12)}
-    better = refined(rows, fresh, aims, SIZES, np.random.default_rng(6))
+    better = refine_rows(rows, fresh, aims, SIZES, np.random.default_rng(6))
     assert np.array_equal(better[:, 2], better[:, 0] % 2)
 
 
 def test_the_rows_that_came_in_are_left_as_they_were():
     rows = drawn(1000, 7)
     before = rows.copy()
-    refined(rows, drawn(1000, 8), {("a",): np.array([900.0, 50, 50])}, SIZES, np.random.default_rng(9))
+    refine_rows(rows, drawn(1000, 8), {("a",): np.array([900.0, 50, 50])}, SIZES, np.random.default_rng(9))
     assert np.array_equal(rows, before)
 
 
@@ -65,4 +65,4 @@ def test_the_rows_that_came_in_are_left_as_they_were():
 def test_hardly_any_rows_stay(rows):
     few = drawn(rows)
     aims = {("a", "b"): np.full((3, 4), rows / 12)}
-    assert np.array_equal(refined(few, drawn(3 * rows, 1), aims, SIZES, np.random.default_rng(0)), few)
+    assert np.array_equal(refine_rows(few, drawn(3 * rows, 1), aims, SIZES, np.random.default_rng(0)), few)

@@ -12,10 +12,10 @@ from understudy.models.inference.calibrated_tree import Beliefs
 from understudy.models.inference.junction_tree import JunctionTree
 from understudy.models.sampling import tree_rows
 from understudy.models.sampling.tree_rows import (
-    STRATA,
-    _dealt,
-    _gathered,
-    _offsets,
+    OFFSET_STRATA,
+    _deal_codes,
+    _shuffle_in_groups,
+    _stratified_offsets,
     complete_tree,
     drawing_order,
     sample_tree,
@@ -31,7 +31,7 @@ def test_every_group_has_its_rounded_counts(groups, size, rows, seed):
     weights = rng.random((groups, size)) * (rng.random((groups, size)) < 0.7)
     weights[:, 0] += 1e-3
     members = rng.integers(0, groups, rows)
-    codes = _dealt(weights, members, rng, BYTE)
+    codes = _deal_codes(weights, members, rng, BYTE)
     for group in range(groups):
         found = np.bincount(codes[members == group], minlength=size)
         expected = weights[group] / weights[group].sum() * found.sum()
@@ -42,8 +42,8 @@ def test_every_group_has_its_rounded_counts(groups, size, rows, seed):
 def test_blocks_make_no_difference_to_the_counts(monkeypatch):
     members = np.repeat(np.arange(50), 4)
     weights = np.full((50, 4), 0.25)
-    monkeypatch.setattr(tree_rows, "BLOCK", 8)
-    codes = _dealt(weights, members, RNG(0), BYTE)
+    monkeypatch.setattr(tree_rows, "SAMPLING_BLOCK_CELLS", 8)
+    codes = _deal_codes(weights, members, RNG(0), BYTE)
     assert np.all(np.bincount(members * 4 + codes) == 1)
 
 
@@ -52,7 +52,7 @@ def test_groups_are_gathered_in_random_order():
     members = np.tile([1, 0], 10)
     firsts = np.zeros(20, int)
     for seed in range(2000):
-        order = _gathered(members, 2, RNG(seed))
+        order = _shuffle_in_groups(members, 2, RNG(seed))
         assert np.array_equal(members[order], np.repeat([0, 1], 10))
         firsts[order[[0, 10]]] += 1
     assert not any(surprising(int(hits), 2000, 0.1, tests=20) for hits in firsts)
@@ -60,15 +60,15 @@ def test_groups_are_gathered_in_random_order():
 
 def test_more_rows_than_a_sort_can_hold_are_refused():
     with pytest.raises(ValueError, match="chunks"):
-        _gathered(np.zeros(2**10, np.int64), 2**45, RNG(0))
+        _shuffle_in_groups(np.zeros(2**10, np.int64), 2**45, RNG(0))
 
 
 def test_neighbouring_offsets_share_out_the_unit_interval():
-    offsets = _offsets(3 * STRATA + 5, RNG(0))
-    assert offsets.size == 3 * STRATA + 5
+    offsets = _stratified_offsets(3 * OFFSET_STRATA + 5, RNG(0))
+    assert offsets.size == 3 * OFFSET_STRATA + 5
     for block in range(3):
-        here = offsets[block * STRATA : (block + 1) * STRATA]
-        assert sorted((here * STRATA).astype(int)) == list(range(STRATA))
+        here = offsets[block * OFFSET_STRATA : (block + 1) * OFFSET_STRATA]
+        assert sorted((here * OFFSET_STRATA).astype(int)) == list(range(OFFSET_STRATA))
 
 
 def test_columns_come_root_first():

@@ -13,17 +13,17 @@ from scipy.stats import binom
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models.estimates.consistency import project_simplex
-from understudy.models.estimates.residuals import Residuals
+from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.fitting.estimate import estimate_tree
 from understudy.models.uncertainty.intervals import supported_bound
-from understudy.models.uncertainty.measured_bound import HEIGHTS, _slices, measured_bound
+from understudy.models.uncertainty.measured_bound import LEVEL_SLICES, _slice_heights, measured_bound
 from understudy.schema import Integer, Schema
 
 COST = Cost(Currency.GDP, Fraction(1))
 SIZES = {"a": 3, "b": 4, "c": 6}
 SCHEMA = Schema(columns=tuple(Integer(name=n, min=0, max=k - 1, nullable=False) for n, k in SIZES.items()))
 Table = np.ndarray
-Release = Callable[[Measurements, Residuals, Table], Table]
+Release = Callable[[Measurements, PooledResiduals, Table], Table]
 """What is released of b and c, from the answers and, for a release that knows more than any can, from the truth."""
 
 
@@ -42,15 +42,15 @@ def looks(table: Table, rng: np.random.Generator, louder: float) -> Measurements
     return Measurements(tuple(found))
 
 
-def nearest(found: Measurements, pooled: Residuals, true: Table) -> Table:
+def nearest(found: Measurements, pooled: PooledResiduals, true: Table) -> Table:
     return project_simplex(pooled.marginal(("b", "c")), max(pooled.total, 1.0))
 
 
-def fitted(found: Measurements, pooled: Residuals, true: Table) -> Table:
+def fitted(found: Measurements, pooled: PooledResiduals, true: Table) -> Table:
     return estimate_tree(SCHEMA, found).marginal(("b", "c"))
 
 
-def perverse(found: Measurements, pooled: Residuals, true: Table) -> Table:
+def perverse(found: Measurements, pooled: PooledResiduals, true: Table) -> Table:
     """Where noise added rows, still more of them: the cells this release is far off in are those that it is far off the answers in."""
     looked = pooled.marginal(("b", "c"))
     return np.maximum(looked, 0.0) + np.maximum(looked - true, 0.0)
@@ -61,7 +61,7 @@ def misses(trials: int, release: Release, *, alike: float = 0.2, louder: float =
     for _ in range(trials):
         table = truth(rng, alike)
         found = looks(table, rng, louder)
-        pooled = Residuals.of(SCHEMA, found)
+        pooled = PooledResiduals.of(SCHEMA, found)
         true = table.sum(axis=0)
         released = release(found, pooled, true)
         missed += np.abs(released - true).sum() > measured_bound(pooled, ("b", "c"), released).rows
@@ -94,7 +94,7 @@ def test_a_column_that_is_released_as_measured_is_bounded_by_its_noise_alone():
     shares = []
     for _ in range(trials):
         table = truth(rng, 5.0)
-        pooled = Residuals.of(SCHEMA, looks(table, rng, 1.0))
+        pooled = PooledResiduals.of(SCHEMA, looks(table, rng, 1.0))
         column = pooled.marginal(("b",))
         bound = measured_bound(pooled, ("b",), column).rows
         shares.append(np.abs(column - table.sum(axis=(0, 2))).sum() / bound)
@@ -106,7 +106,7 @@ def test_it_is_smaller_than_with_noise_in_cells_and_total_bounded_apart():
     rng, ratios = np.random.default_rng(9), []
     for _ in range(20):
         found = looks(truth(rng, 0.2), rng, 1.0)
-        pooled = Residuals.of(SCHEMA, found)
+        pooled = PooledResiduals.of(SCHEMA, found)
         for released in (nearest(found, pooled, np.zeros(())), fitted(found, pooled, np.zeros(()))):
             ratios.append(
                 measured_bound(pooled, ("b", "c"), released).rows / supported_bound(pooled, ("b", "c"), released).rows
@@ -126,13 +126,13 @@ def test_no_way_of_placing_the_noise_takes_more_than_the_integral():
         taken = np.minimum(counts[:, None], np.maximum(away[:, None] + noise, 0)) - known[:, None]
         worst = float(taken[linear_sum_assignment(-taken)].sum())
         highest = max(float(noise.max()), 1e-9)
-        room = _slices((bottom + counts - known)[None], highest) - _slices(bottom[None], highest)
-        bound = float(np.minimum(_slices(noise[None], highest), room).sum())
+        room = _slice_heights((bottom + counts - known)[None], highest) - _slice_heights(bottom[None], highest)
+        bound = float(np.minimum(_slice_heights(noise[None], highest), room).sum())
         assert worst <= bound + 1e-9
         # Without cells that the table fell short in, the largest noise where there is most room is the worst, up to slices' thickness.
         ordered = float(np.minimum(np.sort(noise), np.sort(counts)).sum())
-        even = float(np.minimum(_slices(noise[None], highest), _slices(counts[None], highest)).sum())
-        assert ordered - 1e-9 <= even <= ordered + size * highest / HEIGHTS
+        even = float(np.minimum(_slice_heights(noise[None], highest), _slice_heights(counts[None], highest)).sum())
+        assert ordered - 1e-9 <= even <= ordered + size * highest / LEVEL_SLICES
 
 
 def test_a_large_table_has_a_bound_from_few_draws():
@@ -144,7 +144,7 @@ def test_a_large_table_has_a_bound_from_few_draws():
     rng = np.random.default_rng(11)
     noisy = counts + np.rint(20 * rng.standard_normal(counts.shape)).astype(np.int64)
     look = Measurement(("a", "b"), (Identity(300),) * 2, noisy, Law.ROUNDED_GAUSSIAN, Fraction(20), COST)
-    pooled = Residuals.of(schema, Measurements((look,)))
+    pooled = PooledResiduals.of(schema, Measurements((look,)))
     released = np.where(counts > 0, np.maximum(pooled.marginal(("a", "b")), 0.0), 0.0)
     off, bound = np.abs(released - counts).sum(), measured_bound(pooled, ("a", "b"), released).rows
     # The total, of 90,000 noisy cells, is what is least known of it.

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models import ProductModel
-from understudy.releases import Guarantee, Kind, Release
+from understudy.releases import Guarantee, Release, ReleaseKind
 from understudy.releases.answers import cell_coverage as module
-from understudy.releases.answers.cell_coverage import portion
-from understudy.schema import Boolean, Date, Integer, Schema, codec_of, holds, parse_predicate, parse_schema
+from understudy.releases.answers.cell_coverage import cover_cells
+from understudy.schema import Boolean, Date, Integer, Schema, codec_of, holds_for_row, parse_predicate, parse_schema
 
 ROWS = 40_000
 SCHEMA = Schema(
@@ -30,7 +30,7 @@ SCHEMA = Schema(
 COUNTS = {"income": [4_000, 24_000, 8_000, 4_000], "seen": [28_000, 8_000, 4_000], "smoker": [30_000, 10_000]}
 
 
-def made(kind: Kind = Kind.MODEL) -> Release:
+def made(kind: ReleaseKind = ReleaseKind.MODEL) -> Release:
     cost = Cost(Currency.GDP, Fraction(1, 1000))
     looks = Measurements(
         tuple(
@@ -39,7 +39,7 @@ def made(kind: Kind = Kind.MODEL) -> Release:
         )
     )
     promise = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), currency=Currency.GDP, amount=Fraction(33, 1000))
-    model = ProductModel.from_measurements(SCHEMA, looks) if kind is Kind.MODEL else None
+    model = ProductModel.from_measurements(SCHEMA, looks) if kind is ReleaseKind.MODEL else None
     return Release(guarantee=promise, schema=SCHEMA, kind=kind, measurements=looks, model=model)
 
 
@@ -81,19 +81,19 @@ def test_the_interval_still_reaches_from_none_of_a_cut_bin_to_all_of_it(release:
 
 def test_tables_without_a_model_are_cut_by_what_was_measured(release: Release):
     for asked in ("income < 5000", "seen > 2020-12-01"):
-        alone, other = (one.answer(f"count where {asked}").estimate for one in (made(Kind.TABLES), release))
+        alone, other = (one.answer(f"count where {asked}").estimate for one in (made(ReleaseKind.TABLES), release))
         assert alone == pytest.approx(other, rel=0.01)
 
 
 def test_where_columns_are_compared_inside_a_bin_half_is_taken():
     schema = parse_schema("columns: {a: {type: integer, min: 0, max: 999}, b: {type: integer, min: 0, max: 999}}")
-    share = portion(parse_predicate("a < b"), schema, ("a", "b"), schema.codecs).share
+    share = cover_cells(parse_predicate("a < b"), schema, ("a", "b"), schema.codecs).share
     assert set(share.ravel()) == {0.0, 0.5, 1.0}
 
 
 def test_where_pieces_are_too_many_bins_stay_whole(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "LARGEST", 4)
-    share = portion(parse_predicate("income > 0 and income < 30000"), SCHEMA, ("income",), SCHEMA.codecs).share
+    monkeypatch.setattr(module, "MAX_QUESTION_CELLS", 4)
+    share = cover_cells(parse_predicate("income > 0 and income < 30000"), SCHEMA, ("income",), SCHEMA.codecs).share
     assert share.tolist() == [0, 1, 0.5, 0]
 
 
@@ -118,13 +118,13 @@ def test_all_and_any_are_right_about_every_row_that_keeps_the_rules(asked: str, 
     """By brute force; and the share of a question about columns one by one is that of the cell's own rows."""
     schema = Schema(columns=(A, B), impossible=tuple(map(parse_predicate, never)))
     predicate = parse_predicate(asked)
-    found = portion(predicate, schema, ("a", "b"), CODECS)
+    found = cover_cells(predicate, schema, ("a", "b"), CODECS)
     rows = [dict(zip("ab", values, strict=True)) for values in product(*VALUES.values())]
-    kept = [row for row in rows if not any(holds(p, row, CODECS) for p in schema.impossible)]
+    kept = [row for row in rows if not any(holds_for_row(p, row, CODECS) for p in schema.impossible)]
     alone = all(len(holds_of) == 1 for holds_of in _atoms(asked, *never))
     for cell in np.ndindex(found.share.shape):
         here = [row for row in kept if (CODECS["a"].code(row["a"]), CODECS["b"].code(row["b"])) == cell]
-        true = [holds(predicate, row, CODECS) for row in here]
+        true = [holds_for_row(predicate, row, CODECS) for row in here]
         assert not (found.sure[cell] and not all(true))
         assert found.possible[cell] or not any(true)
         assert bool(found.sure[cell]) <= bool(found.possible[cell])

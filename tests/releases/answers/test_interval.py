@@ -13,7 +13,7 @@ from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Distance, Gap, Identity, Measurement, Measurements
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
-from understudy.releases.answers.answer import MEASURED, MODELLED, WITHIN
+from understudy.releases.answers.answer import BASIS_MEASURED, BASIS_MODEL_ALONE, BASIS_MODEL_IN_INTERVAL
 from understudy.schema import Integer, Schema
 
 SCHEMA = Schema(columns=tuple(Integer(name=n, min=0, max=3, nullable=False) for n in "abc"))
@@ -132,7 +132,7 @@ def test_what_was_not_measured_together_is_at_most_the_lesser_of_its_parts():
     release = made(truth(rng), rng)
     both, *parts = (release.answer(f"count where {said}") for said in ("a = 1 and c = 2", "a = 1", "c = 2"))
     assert both.high == min(part.high for part in parts)
-    assert (both.supported, both.basis) == (False, MODELLED)
+    assert (both.supported, both.basis) == (False, BASIS_MODEL_ALONE)
     either = release.answer("count where a = 1 or c = 2")
     assert max(part.low for part in parts) - 20 < either.low <= either.estimate
 
@@ -145,7 +145,7 @@ def test_a_pair_that_was_measured_badly_is_told_by_the_model_and_its_parts():
     for code in range(4):
         both, part = release.answer(f"count where a = {code} and c = 2"), release.answer(f"count where a = {code}")
         assert both.supported
-        assert both.basis == WITHIN
+        assert both.basis == BASIS_MODEL_IN_INTERVAL
         assert both.estimate == pytest.approx(np.clip(table[code, 2], both.low, both.high))
         assert both.high <= part.high + 20
         assert str(both).endswith("(from the model, within what was measured)")
@@ -167,7 +167,7 @@ def test_where_measurements_say_that_the_model_is_wrong_they_are_asked_themselve
     rng = np.random.default_rng(3)
     table = truth(rng)
     found = made(table, rng, pairs=4).answer("count where a = 1 and b = 1")
-    assert found.basis == MEASURED
+    assert found.basis == BASIS_MEASURED
     assert abs(found.estimate - over(table, "ab")[1, 1]) < 30
 
 

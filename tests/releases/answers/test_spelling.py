@@ -13,8 +13,8 @@ import pytest
 import understudy as us
 from understudy.errors import Refused
 from understudy.releases import Release
-from understudy.releases.answers.answer import NOBODY
-from understudy.releases.answers.spelling import spelled
+from understudy.releases.answers.answer import BASIS_IMPOSSIBLE
+from understudy.releases.answers.spelling import normalise_question
 from understudy.schema import Boolean, Categorical, Date, Identifier, Integer, Schema, Text, Time
 
 SCHEMA = Schema(
@@ -130,7 +130,7 @@ def test_what_makes_no_sense_is_refused_in_the_words_it_was_asked_in(release: Re
 def test_nobody_is_between_ends_that_are_turned_round(release: Release) -> None:
     """As in SQL; everybody who has a value is `not between` them."""
     found = release.answer("count where age between 39 and 20")
-    assert (found.estimate, found.low, found.high, found.basis) == (0, 0, 0, NOBODY)
+    assert (found.estimate, found.low, found.high, found.basis) == (0, 0, 0, BASIS_IMPOSSIBLE)
     outside = release.answer("count where age not between 39 and 20")
     assert outside.estimate == release.answer("count where age is not missing").estimate
 
@@ -154,4 +154,4 @@ def test_no_quotes_are_advised_for_what_has_them_or_needs_none(release: Release)
 
 def test_what_is_in_quotes_is_left_alone() -> None:
     text = "\"home town\" = 'age between 1 and 2 && smoker ≥ 1980-01-01'"
-    assert spelled(text, SCHEMA) == text
+    assert normalise_question(text, SCHEMA) == text

@@ -19,12 +19,12 @@ from understudy.errors import Refused
 from understudy.measurements import Distance, Gap, Measurements
 from understudy.models import ProductModel
 from understudy.models.estimates.noise_moments import noise_size, noise_variance
-from understudy.models.fitting.marginal_strength import MEAN
-from understudy.models.sampling.rounding import left_over
-from understudy.models.uncertainty.intervals import gap_bound, supported_bound
+from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
+from understudy.models.sampling.rounding import fraction_variance
+from understudy.models.uncertainty.intervals import distance_bound, supported_bound
 from understudy.models.uncertainty.measured_bound import measured_bound
-from understudy.releases import Release, Verdict
-from understudy.releases.card.card import ROOM
+from understudy.releases import MarginalVerdict, Release
+from understudy.releases.card.card import ROUNDING_ERROR_FACTOR
 from understudy.schema import Categorical, Integer, Schema, parse_predicate
 
 SCHEMA = Schema(
@@ -59,7 +59,7 @@ def test_every_column_and_pair_has_an_entry(release: Release):
 def test_a_pair_nobody_looked_at_has_no_bound(people: pl.DataFrame, tmp_path: Path):
     alone = us.synthesize(people, SCHEMA, epsilon=2, synthesizer="independent", ledger=tmp_path / "l")
     entry = alone.card.of(("sex", "age"))
-    assert (entry.supported, entry.error, entry.verdict) == (False, None, Verdict.UNKNOWN)
+    assert (entry.supported, entry.error, entry.verdict) == (False, None, MarginalVerdict.UNKNOWN)
     assert "no bound" in repr(alone.card)
 
 
@@ -110,7 +110,7 @@ def test_of_two_bounds_the_smaller_one_is_taken_and_both_are_asked_to_hold_more_
         turned = table.transpose([clique.index(name) for name in gap.distance.clique])
         least = min(
             measured_bound(card.pooled, clique, table, confidence=0.975).rows,
-            gap_bound(gap, turned, confidence=0.975).rows,
+            distance_bound(gap, turned, confidence=0.975).rows,
         )
         found = card.bound(clique)
         assert found is not None
@@ -140,9 +140,9 @@ def test_noise_with_heavier_tails_than_gaussian_has_the_bound_with_room_for_them
     wide = supported_bound(pure.card.pooled, ("town",), table).rows
     assert wide > measured_bound(pure.card.pooled, ("town",), table).rows
     # Rows of independent columns are rounded: fractions of a row are all that they can be off.
-    left = left_over(table)
-    mean = np.minimum(MEAN * np.sqrt(left), 2 * table).sum()
-    assert found.rows == pytest.approx(wide + ROOM * (mean + 2 * np.sqrt(left.sum())))
+    left = fraction_variance(table)
+    mean = np.minimum(MEAN_ABS_NORMAL * np.sqrt(left), 2 * table).sum()
+    assert found.rows == pytest.approx(wide + ROUNDING_ERROR_FACTOR * (mean + 2 * np.sqrt(left.sum())))
     assert found.rows < wide + 2 * np.minimum(table, 1.0).sum()
 
 
@@ -166,7 +166,7 @@ def test_noise_much_smaller_than_a_row_is_as_small_as_whole_noise_is(people: pl.
     (look,) = release.measurements.of(("town",))
     exact = noise_size(look.law, look.scale)
     assert release.card.of(("town",)).noise == pytest.approx(exact)
-    assert MEAN * np.sqrt(noise_variance(look.law, look.scale)) > 2 * exact
+    assert MEAN_ABS_NORMAL * np.sqrt(noise_variance(look.law, look.scale)) > 2 * exact
 
 
 def test_what_sampled_rows_may_be_off_holds_and_is_not_far_from_what_they_are(people: pl.DataFrame, tmp_path: Path):

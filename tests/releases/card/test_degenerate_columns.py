@@ -11,8 +11,13 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.releases import Release, Verdict
-from understudy.releases.card.degenerate_columns import EMPTY, Pile, _pile, lines
+from understudy.releases import MarginalVerdict, Release
+from understudy.releases.card.degenerate_columns import (
+    EMPTY_COLUMN_TEXT,
+    DegenerateColumn,
+    _judge_column,
+    degenerate_column_lines,
+)
 from understudy.reports.report import Report
 from understudy.schema import Categorical, codec_of, parse_schema
 
@@ -66,28 +71,33 @@ def released(people: pl.DataFrame, text: str, ledger: Path) -> Release:
 
 def test_what_does_not_fit_is_lost_and_the_line_says_what_to_look_at(people: pl.DataFrame, tmp_path: Path) -> None:
     made = released(people, MISFIT, tmp_path / "l")
-    told = "\n".join(lines(made.card.piles))
+    told = "\n".join(degenerate_column_lines(made.card.degenerate_columns))
     assert "sex, weight: nearly all rows are missing: are cells written as they are read" in told
     assert "or is it empty in the file?" in told
     assert "spelled: nearly all rows are `else`: does the schema spell its values as the file does?" in told
     assert "first: nearly all rows are `female`, where cells go that fit nowhere" in told
     assert re.search(r"age: about \d\d % of rows are in the last bin \(40\): does the file hold larger values", told)
     verdicts = {e.clique[0]: e.verdict for e in made.card if len(e.clique) == 1}
-    assert {name for name, said in verdicts.items() if said is Verdict.LOST} == {"sex", "spelled", "old", "weight"}
+    assert {name for name, said in verdicts.items() if said is MarginalVerdict.LOST} == {
+        "sex",
+        "spelled",
+        "old",
+        "weight",
+    }
     assert made.card.sentence().startswith("2 of 6 columns are good or usable")
-    assert all(line in repr(made) for line in lines(made.card.piles))
+    assert all(line in repr(made) for line in degenerate_column_lines(made.card.degenerate_columns))
     page = Report.of_release(made)
     assert "nearly all rows are missing" in page.to_html()
-    assert page.to_dict()["piles"] == list(lines(made.card.piles))
+    assert page.to_dict()["piles"] == list(degenerate_column_lines(made.card.degenerate_columns))
     made.save(tmp_path / "r.understudy")
-    assert us.load(tmp_path / "r.understudy").card.piles == made.card.piles
+    assert us.load(tmp_path / "r.understudy").card.degenerate_columns == made.card.degenerate_columns
 
 
 def test_what_is_lopsided_in_the_file_is_not_lost(people: pl.DataFrame, tmp_path: Path) -> None:
     """Flags, zeros and columns that are seldom filled are as they are, and counted well."""
     made = released(people, FITTING, tmp_path / "l")
-    assert {name: pile.lost for name, pile in made.card.piles.items()} == {"seldom": False}
-    assert all(e.verdict in (Verdict.GOOD, Verdict.USABLE) for e in made.card if len(e.clique) == 1)
+    assert {name: pile.lost for name, pile in made.card.degenerate_columns.items()} == {"seldom": False}
+    assert all(e.verdict in (MarginalVerdict.GOOD, MarginalVerdict.USABLE) for e in made.card if len(e.clique) == 1)
 
 
 def test_numbers_with_a_comma_are_not_called_good_where_nobody_declared_them(
@@ -95,8 +105,8 @@ def test_numbers_with_a_comma_are_not_called_good_where_nobody_declared_them(
 ) -> None:
     people.select("weight", "sex").write_csv(tmp_path / "p.csv", separator=";")
     made = us.synthesize(tmp_path / "p.csv", epsilon=1, synthesizer="independent")
-    assert made.card.of(["weight"]).verdict is Verdict.LOST
-    (line,) = lines(made.card.piles)
+    assert made.card.of(["weight"]).verdict is MarginalVerdict.LOST
+    (line,) = degenerate_column_lines(made.card.degenerate_columns)
     assert line.startswith("weight: nearly all rows are `other`")
     assert "numbers with a decimal point, dates as 2024-02-29" in line
     assert json.dumps(made.card.to_dict())
@@ -105,5 +115,5 @@ def test_numbers_with_a_comma_are_not_called_good_where_nobody_declared_them(
 def test_noise_alone_makes_no_pile() -> None:
     codec = codec_of(Categorical(name="sex", values=("female", "male")))
     all_missing = np.array([0.0, 0.0, 1.0])
-    assert _pile(codec, all_missing, error=0.5) == Pile(EMPTY, lost=True)
-    assert _pile(codec, all_missing, error=0.6) is None
+    assert _judge_column(codec, all_missing, error=0.5) == DegenerateColumn(EMPTY_COLUMN_TEXT, lost=True)
+    assert _judge_column(codec, all_missing, error=0.6) is None

@@ -20,8 +20,8 @@ from understudy.accounting import Cost, Currency, Law
 from understudy.errors import ReleaseError, UnderstudyError
 from understudy.measurements import Distance, measurement
 from understudy.models import ProductModel
-from understudy.releases import Guarantee, Kind, Release, from_bytes, load, save, to_bytes
-from understudy.releases.file.archive import RATIO_LIMIT
+from understudy.releases import Guarantee, Release, ReleaseKind, from_bytes, load, save, to_bytes
+from understudy.releases.file.archive import MAX_UNPACKING_RATIO
 
 VARIANTS = [(schema, model) for schema in (SMALL, EVERY_TYPE) for model in ("product", "dense", "sparse")]
 WATCH = hostile.Watch()
@@ -59,9 +59,9 @@ def test_the_same_seed_gives_the_same_rows_on_another_machine():
 
 
 def test_tables_and_microdata_come_back_too():
-    tables = release(kind=Kind.TABLES, model=None)
-    assert from_bytes(to_bytes(tables)).kind is Kind.TABLES
-    rows = release(kind=Kind.MICRODATA, model=None, microdata=codes_of(SMALL, 17))
+    tables = release(kind=ReleaseKind.TABLES, model=None)
+    assert from_bytes(to_bytes(tables)).kind is ReleaseKind.TABLES
+    rows = release(kind=ReleaseKind.MICRODATA, model=None, microdata=codes_of(SMALL, 17))
     back = from_bytes(to_bytes(rows))
     assert back.rows == 17
     assert back.sample(kind="numpy")["sex"].tolist() == rows.sample(kind="numpy")["sex"].tolist()
@@ -85,7 +85,7 @@ def test_what_shrinks_too_well_is_stored_so_that_it_can_be_loaded():
     flat = Release(guarantee=Guarantee.without_data(), schema=wide, model=ProductModel.uniform(wide, 10.0))
     data = to_bytes(flat)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        assert max(i.file_size / max(i.compress_size, 1) for i in archive.infolist()) < RATIO_LIMIT
+        assert max(i.file_size / max(i.compress_size, 1) for i in archive.infolist()) < MAX_UNPACKING_RATIO
     assert from_bytes(data).rows == 10
 
 
@@ -224,7 +224,7 @@ def test_the_loader_still_takes_what_the_reader_of_the_format_would_write():
 
 
 def test_a_run_keeps_only_as_many_estimates_as_a_file_holds(monkeypatch):
-    monkeypatch.setattr(measurement, "MOST_GAPS", 2)
+    monkeypatch.setattr(measurement, "MAX_ESTIMATE_DISTANCES", 2)
     cost = Cost(Currency.GDP, Fraction(1))
     far = {(str(i),): Distance((str(i),), 5, 1, Law.ROUNDED_GAUSSIAN, Fraction(2), cost) for i in range(4)}
-    assert len(measurement.gaps_of(far, {clique: np.ones(3) for clique in far})) == 2
+    assert len(measurement.distances_with_estimates(far, {clique: np.ones(3) for clique in far})) == 2

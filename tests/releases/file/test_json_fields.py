@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import ReleaseError
-from understudy.releases.file.json_fields import Fields, as_day, as_fraction, parse, ratio
+from understudy.releases.file.json_fields import (
+    JsonFields,
+    day_from_json,
+    fraction_from_json,
+    fraction_to_json,
+    parse_json,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -23,7 +29,7 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_json_comes_back(value):
-    assert parse(json.dumps(value).encode()) == value
+    assert parse_json(json.dumps(value).encode()) == value
 
 
 @given(st.binary(max_size=200))
@@ -32,27 +38,27 @@ def test_any_bytes_are_json_or_refused(data):
         expected = json.loads(data.decode(), parse_constant=lambda _: (_ for _ in ()).throw(ValueError()))
     except ValueError:
         with pytest.raises(ReleaseError):
-            parse(data)
+            parse_json(data)
     else:
-        assert parse(data) == expected
+        assert parse_json(data) == expected
 
 
 @given(st.fractions(min_value=0))
 def test_exact_numbers_come_back(number):
-    assert as_fraction(ratio(number), "x") == number
+    assert fraction_from_json(fraction_to_json(number), "x") == number
 
 
 @pytest.mark.parametrize("text", ["1", "1.5", "1/0", "-1/2", " 1/2", "1/2 ", "1//2", "٣/٤", "0x1/2", 3, None, ["1/2"]])
 def test_what_is_no_exact_number_is_refused(text):
     with pytest.raises(ReleaseError, match="exact number"):
-        as_fraction(text, "x")
+        fraction_from_json(text, "x")
 
 
 def test_days_are_days():
-    assert as_day("2025-03-01", "x") == date(2025, 3, 1)
+    assert day_from_json("2025-03-01", "x") == date(2025, 3, 1)
     for text in ("20250301", "2025-W09-6", "2025-03-01T00:00", "2025-02-30", 20250301):
         with pytest.raises(ReleaseError):
-            as_day(text, "x")
+            day_from_json(text, "x")
 
 
 class Word(StrEnum):
@@ -78,20 +84,20 @@ class Word(StrEnum):
 def test_a_field_of_another_type_is_refused_by_name(read):
     found = {"number": 7, "truth": True, "float": 7.0, "text": "no", "list": [1], "lone": "\ud800"}
     with pytest.raises(ReleaseError, match=r"release\.json: x\.") as caught:
-        read(Fields(found, "x", set(found)))
+        read(JsonFields(found, "x", set(found)))
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("found", [{}, {"a": 1}, {"a": 1, "b": 2, "c": 3}, [], None, "ab"])
 def test_fields_are_exactly_those_expected(found):
     with pytest.raises(ReleaseError, match="exactly the fields a, b"):
-        Fields(found, "x", {"a", "b"})
+        JsonFields(found, "x", {"a", "b"})
 
 
 def test_what_is_sound_is_read():
-    fields = Fields({"a": "yes", "b": None, "c": "1/2", "d": ["x"], "e": {"k": 1}}, "x", {"a", "b", "c", "d", "e"})
+    fields = JsonFields({"a": "yes", "b": None, "c": "1/2", "d": ["x"], "e": {"k": 1}}, "x", {"a", "b", "c", "d", "e"})
     assert fields.choice("a", Word) is Word.YES
-    assert fields.optional("b", as_day) is None
+    assert fields.optional("b", day_from_json) is None
     assert fields.fraction("c") == Fraction(1, 2)
     assert fields.texts("d") == ("x",)
     assert fields.mapping("e") == {"k": 1}

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from understudy.errors import ReleaseError
-from understudy.releases.file.npy import TYPES, pack, unpack
+from understudy.releases.file.npy import NPY_DTYPES, array_from_npy, array_to_npy
 
-DTYPES = st.sampled_from([np.dtype(t) for t in TYPES])
+DTYPES = st.sampled_from([np.dtype(t) for t in NPY_DTYPES])
 ARRAYS = DTYPES.flatmap(
     lambda t: hnp.arrays(
         t,
@@ -28,8 +28,8 @@ ARRAYS = DTYPES.flatmap(
 def test_the_bytes_are_those_of_numpy_and_come_back(array):
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
-    assert pack(array) == buffer.getvalue()
-    back = unpack(pack(array), "x")
+    assert array_to_npy(array) == buffer.getvalue()
+    back = array_from_npy(array_to_npy(array), "x")
     assert back.dtype == array.dtype
     assert back.shape == array.shape
     assert back.tobytes() == array.tobytes()
@@ -37,22 +37,22 @@ def test_the_bytes_are_those_of_numpy_and_come_back(array):
 
 def test_a_transposed_array_is_written_row_by_row():
     array = np.arange(6).reshape(2, 3).T
-    assert unpack(pack(array), "x").tolist() == array.tolist()
+    assert array_from_npy(array_to_npy(array), "x").tolist() == array.tolist()
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_an_array_or_refused(data):
     with pytest.raises(ReleaseError):
-        unpack(data, "x")
+        array_from_npy(data, "x")
 
 
 @given(ARRAYS, st.data())
 def test_one_changed_byte_is_an_array_or_refused(array, data):
-    packed = bytearray(pack(array))
+    packed = bytearray(array_to_npy(array))
     at = data.draw(st.integers(0, len(packed) - 1))
     packed[at] ^= data.draw(st.integers(1, 255))
     try:
-        found = unpack(bytes(packed), "x")
+        found = array_from_npy(bytes(packed), "x")
     except ReleaseError:
         return
     assert found.nbytes <= len(packed)
@@ -61,4 +61,4 @@ def test_one_changed_byte_is_an_array_or_refused(array, data):
 @pytest.mark.parametrize("array", [np.array(["a"]), np.array([object()]), np.array([1j]), np.array([True])])
 def test_other_types_have_no_place(array):
     with pytest.raises(ReleaseError, match="no place"):
-        pack(array)
+        array_to_npy(array)

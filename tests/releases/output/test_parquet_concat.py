@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from understudy.releases.output.parquet_concat import Joined
+from understudy.releases.output.parquet_concat import ParquetConcatenator
 
 TABLES = [
     pa.table({"x": [1, 2, None], "s": ["a", "b", "a"]}),
@@ -22,7 +22,7 @@ TABLES = [
 def joined(folder: Path, parts: list[bytes]) -> Path:
     path = folder / "whole.parquet"
     with path.open("wb") as out:
-        whole = Joined(out)
+        whole = ParquetConcatenator(out)
         for data in parts:
             part = folder / "part"
             part.write_bytes(data)

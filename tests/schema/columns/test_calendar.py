@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from understudy.errors import SchemaError
 from understudy.schema import Date, Datetime, Integer, Time, codec_of, dump_schema, parse_schema
 from understudy.schema.columns import calendar
-from understudy.schema.columns.calendar import UNITS, calendar_bins, on_weekdays, snapped, steps_per_day, weekday_counts
+from understudy.schema.columns.calendar import (
+    CALENDAR_UNITS,
+    calendar_bins,
+    move_to_weekdays,
+    snap_to_calendar,
+    steps_per_day,
+    weekday_counts,
+)
 
 DAYS = Date(name="day", min=date(1999, 11, 20), max=date(2003, 2, 5))
 CLOCK = Datetime(
@@ -59,7 +66,7 @@ def test_a_unit_that_a_column_has_not_is_refused(column, unit):
         calendar_bins(column, unit)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", CALENDAR_UNITS)
 @pytest.mark.parametrize("kind", ["date", "datetime"])
 def test_a_page_may_name_the_unit_and_keeps_it(unit, kind):
     if (unit, kind) == ("hour", "date"):
@@ -82,7 +89,7 @@ def test_too_many_bins_are_refused_with_their_line():
 def test_snapped_edges_stay_edges(inner, data):
     edges = (DAYS.low, *sorted(DAYS.low + i for i in inner), DAYS.high + 1)
     keep = data.draw(st.sets(st.sampled_from(edges)))
-    found = snapped(DAYS, edges, keep=keep)
+    found = snap_to_calendar(DAYS, edges, keep=keep)
     assert (found[0], found[-1]) == (edges[0], edges[-1])
     assert len(found) == len(edges)
     assert all(a < b for a, b in pairwise(found))
@@ -92,14 +99,14 @@ def test_snapped_edges_stay_edges(inner, data):
 def test_a_single_day_is_not_moved():
     """A bin of one day was found because many share that day."""
     day = DAYS.index_of(date(2001, 3, 14))
-    assert {day, day + 1} <= set(snapped(DAYS, (DAYS.low, day, day + 1, DAYS.high + 1)))
+    assert {day, day + 1} <= set(snap_to_calendar(DAYS, (DAYS.low, day, day + 1, DAYS.high + 1)))
 
 
 def test_numbers_and_odd_resolutions_are_left_alone():
-    assert snapped(Integer(name="n", min=0, max=99), (0, 37, 100)) == (0, 37, 100)
+    assert snap_to_calendar(Integer(name="n", min=0, max=99), (0, 37, 100)) == (0, 37, 100)
     odd = Datetime(name="t", min=datetime(2024, 1, 1), max=datetime(2025, 1, 1), resolution=timedelta(hours=7))
     assert steps_per_day(odd) is None
-    assert snapped(odd, (odd.low, odd.low + 700, odd.high + 1)) == (odd.low, odd.low + 700, odd.high + 1)
+    assert snap_to_calendar(odd, (odd.low, odd.low + 700, odd.high + 1)) == (odd.low, odd.low + 700, odd.high + 1)
 
 
 WEIGHTS = (5, 5, 5, 5, 5, 0, 0)
@@ -112,7 +119,7 @@ def test_days_of_the_week_follow_their_weights_and_values_stay_in_their_bins():
     place = rng.integers(0, len(edges) - 1, 20_000)
     low, high = edges[place], edges[place + 1] - 1
     index = rng.integers(low, high + 1)
-    found = on_weekdays(column, index, low, high, WEIGHTS, rng)
+    found = move_to_weekdays(column, index, low, high, WEIGHTS, rng)
     assert np.all((found >= low) & (found <= high))
     counts = weekday_counts(column, *np.unique(found, return_counts=True))
     assert counts[5:].sum() == 0
@@ -125,7 +132,7 @@ def test_moments_keep_their_time_of_day():
     column = Datetime(name="t", min=datetime(2024, 1, 1), max=datetime(2024, 3, 31), resolution=timedelta(hours=1))
     index = np.arange(column.low, column.high + 1)
     ends = np.full(index.size, column.low), np.full(index.size, column.high)
-    found = on_weekdays(column, index, *ends, (0, 0, 1, 0, 0, 0, 0), np.random.default_rng(0))
+    found = move_to_weekdays(column, index, *ends, (0, 0, 1, 0, 0, 0, 0), np.random.default_rng(0))
     np.testing.assert_array_equal(found % 24, index % 24)
     assert {column.value_at(int(i)).weekday() for i in found} == {2}
 
@@ -140,10 +147,10 @@ def test_short_bins_and_days_known_for_themselves_stay():
     )
     index = np.array([19745, 19760])
     ends = np.full(2, 19723), np.full(2, 19813)
-    found = on_weekdays(column, index, *ends, (0, 0, 0, 0, 0, 0, 1), np.random.default_rng(0))
+    found = move_to_weekdays(column, index, *ends, (0, 0, 0, 0, 0, 0, 1), np.random.default_rng(0))
     assert found[0] == 19745
     assert column.value_at(int(found[1])).weekday() == 6
-    short = on_weekdays(column, index, index - 3, index + 3, (0, 0, 0, 0, 0, 0, 1), np.random.default_rng(0))
+    short = move_to_weekdays(column, index, index - 3, index + 3, (0, 0, 0, 0, 0, 0, 1), np.random.default_rng(0))
     np.testing.assert_array_equal(short, index)
 
 
@@ -187,7 +194,7 @@ def test_values_in_a_zone_move_to_their_day_and_keep_their_hour():
     """Also over the nights in which clocks change."""
     rng = np.random.default_rng(5)
     index = rng.integers(YEAR.low, YEAR.high + 1, 4000)
-    moved = on_weekdays(YEAR, index, np.full(4000, YEAR.low), np.full(4000, YEAR.high), (0, 0, 1, 0, 0, 0, 0), rng)
+    moved = move_to_weekdays(YEAR, index, np.full(4000, YEAR.low), np.full(4000, YEAR.high), (0, 0, 1, 0, 0, 0, 0), rng)
     before, after = ([YEAR.value_at(int(i)) for i in some] for some in (index, moved))
     assert {a.weekday() for a in after} == {2}
     same = [(a.hour, a.minute) == (b.hour, b.minute) for a, b in zip(before, after, strict=True)]

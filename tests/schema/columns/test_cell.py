@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 
 from kit.schema.cells import HOSTILE, HostileText
 from understudy.schema.columns.cell import (
-    DATE,
-    MOMENT,
-    NUMBER,
-    TIME,
-    UNKNOWN,
+    CELL_DATE_PATTERN,
+    CELL_MOMENT_PATTERN,
+    CELL_NUMBER_PATTERN,
+    CELL_TIME_PATTERN,
+    UNKNOWN_CELL,
     decimal_text,
     parse_date,
     parse_moment,
     parse_number,
     parse_time,
-    plain,
-    spellings,
+    spellings_of_cell,
+    to_plain_cell,
 )
 
 
@@ -116,7 +116,7 @@ def test_a_moment_reads_back_from_its_text(moment, minutes):
     [None, float("nan"), np.float32("nan"), np.float64("nan"), pd.NaT, pd.NA, np.datetime64("NaT"), Decimal("nan"), ""],
 )
 def test_every_empty_is_none(value):
-    assert plain(value) is None
+    assert to_plain_cell(value) is None
 
 
 @pytest.mark.parametrize(
@@ -135,31 +135,36 @@ def test_every_empty_is_none(value):
     ],
 )
 def test_scalars_are_unwrapped(value, cell):
-    assert plain(value) == cell
-    assert type(plain(value)) is type(cell)
+    assert to_plain_cell(value) == cell
+    assert type(to_plain_cell(value)) is type(cell)
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda v: type(v).__name__)
 def test_a_hostile_object_is_no_value(value):
-    assert plain(value) is UNKNOWN
+    assert to_plain_cell(value) is UNKNOWN_CELL
 
 
 def test_a_hostile_text_is_its_text():
-    assert plain(HostileText("abc")) == "abc"
+    assert to_plain_cell(HostileText("abc")) == "abc"
 
 
 def test_spellings_of_cells():
-    assert spellings(plain(Decimal("1.50"))) == ("1.5",)
-    assert spellings(10**200) == ()
-    assert spellings(1e300) == ("1e+300",)
-    assert spellings(plain(date(2024, 1, 2))) == ("2024-01-02",)
-    assert spellings(UNKNOWN) == spellings(None) == spellings(Fraction(1, 3)) == ()
+    assert spellings_of_cell(to_plain_cell(Decimal("1.50"))) == ("1.5",)
+    assert spellings_of_cell(10**200) == ()
+    assert spellings_of_cell(1e300) == ("1e+300",)
+    assert spellings_of_cell(to_plain_cell(date(2024, 1, 2))) == ("2024-01-02",)
+    assert spellings_of_cell(UNKNOWN_CELL) == spellings_of_cell(None) == spellings_of_cell(Fraction(1, 3)) == ()
 
 
 @given(st.one_of(st.integers(), st.decimals(), st.datetimes(), st.dates(), st.times(), st.text(max_size=30)))
 def test_the_published_patterns_agree_with_the_parsers(value):
     """Tables match cells with these patterns; a text the pattern refuses must be no value here either."""
     text = str(value)
-    for pattern, parse in ((NUMBER, parse_number), (DATE, None), (MOMENT, parse_moment), (TIME, parse_time)):
+    for pattern, parse in (
+        (CELL_NUMBER_PATTERN, parse_number),
+        (CELL_DATE_PATTERN, None),
+        (CELL_MOMENT_PATTERN, parse_moment),
+        (CELL_TIME_PATTERN, parse_time),
+    ):
         if parse is not None and re.fullmatch(rf"[ \t]*({pattern})[ \t]*", text, re.ASCII) is None:
             assert parse(text) is None

@@ -18,21 +18,29 @@ from kit.schema.cells import HOSTILE, HostileText
 from kit.schema.columns import SPELLINGS, closed_columns, lattices
 from understudy.errors import SchemaError
 from understudy.schema import (
+    BinEdges,
     Boolean,
     Categorical,
     Date,
     Datetime,
-    Edges,
     Integer,
+    LabelLookup,
     Lattice,
-    Lookup,
-    Outside,
+    OutOfBoundsPolicy,
     Real,
     Time,
-    Undeclared,
+    UndeclaredColumn,
     codec_of,
 )
-from understudy.schema.columns.codec import EMPTY, EQUAL_BINS, OTHER, SPELLED, UNIT_BINS, VALUE, equal_edges
+from understudy.schema.columns.codec import (
+    EMPTY_STATE,
+    EQUAL_WIDTH_BINS,
+    FIRST_SPELLED_STATE,
+    MAX_UNIT_BINS,
+    OTHER_STATE,
+    VALUE_STATE,
+    equal_edges,
+)
 
 anything = st.one_of(
     st.none(),
@@ -64,7 +72,7 @@ def test_every_object_has_a_code(column, value):
     code = codec.code(value)
     assert type(code) is int
     assert 0 <= code < codec.size
-    assert type(codec.knows(value)) is bool
+    assert type(codec.has_own_code(value)) is bool
 
 
 @pytest.mark.parametrize("value", [*HOSTILE, HostileText("F")], ids=lambda v: type(v).__name__)
@@ -83,7 +91,7 @@ def test_every_object_has_a_code(column, value):
 )
 def test_a_hostile_object_goes_to_a_declared_place(column, value):
     codec = codec_of(column)
-    expected = 0 if isinstance(value, str) and isinstance(codec.bins, Lookup) else codec.unlisted
+    expected = 0 if isinstance(value, str) and isinstance(codec.bins, LabelLookup) else codec.unlisted_code
     assert codec.code(value) == expected
 
 
@@ -93,16 +101,16 @@ def test_a_decoded_code_encodes_to_itself(column, seed):
     codec = codec_of(column)
     cells = decoded(codec, np.arange(codec.size), seed)
     for code, (index, state) in enumerate(zip(cells.index.tolist(), cells.state.tolist(), strict=True)):
-        if state == EMPTY:
+        if state == EMPTY_STATE:
             assert codec.code(None) == code
-        elif state >= SPELLED:
-            assert codec.code(column.missing[state - SPELLED]) == code
-        elif state == OTHER:
+        elif state >= FIRST_SPELLED_STATE:
+            assert codec.code(column.missing[state - FIRST_SPELLED_STATE]) == code
+        elif state == OTHER_STATE:
             assert codec.code("no label has this text") == codec.code(column.other) == code
         elif isinstance(column, Lattice):
             value = column.value_at(index)
             assert column.index_of(value) == index
-            if column.position(value) not in codec._spelled_positions:
+            if column.position_of(value) not in codec._missing_by_position:
                 assert codec.code(value) == code
         else:
             assert codec.code(codec.bins.labels[index]) == code
@@ -112,14 +120,14 @@ def test_a_decoded_code_encodes_to_itself(column, seed):
 def test_states_come_in_the_stated_order(column):
     codec = codec_of(column)
     states = decoded(codec, np.arange(codec.size)).state.tolist()
-    values = [VALUE] * len(codec.bins)
-    assert states == values + [OTHER] * codec.has_other + [EMPTY] * column.nullable + [
-        SPELLED + j for j in range(len(column.missing))
+    values = [VALUE_STATE] * len(codec.bins)
+    assert states == values + [OTHER_STATE] * codec.has_other + [EMPTY_STATE] * column.nullable + [
+        FIRST_SPELLED_STATE + j for j in range(len(column.missing))
     ]
-    assert codec.empty == (states.index(EMPTY) if column.nullable else None)
-    assert codec.other == (states.index(OTHER) if codec.has_other else None)
+    assert codec.empty == (states.index(EMPTY_STATE) if column.nullable else None)
+    assert codec.other == (states.index(OTHER_STATE) if codec.has_other else None)
     assert [codec.spelled(j) for j in range(len(column.missing))] == [
-        i for i, state in enumerate(states) if state >= SPELLED
+        i for i, state in enumerate(states) if state >= FIRST_SPELLED_STATE
     ]
     assert len(codec.labels()) == codec.size
 
@@ -147,7 +155,7 @@ def test_equal_edges_cover_the_bounds_with_equal_bins(low, width):
     edges = equal_edges(low, low + width)
     widths = np.diff(edges)
     assert (edges[0], edges[-1]) == (low, low + width + 1)
-    assert len(widths) == (width + 1 if width < UNIT_BINS else EQUAL_BINS)
+    assert len(widths) == (width + 1 if width < MAX_UNIT_BINS else EQUAL_WIDTH_BINS)
     assert widths.max() - widths.min() <= 1
 
 
@@ -191,7 +199,7 @@ def test_a_whole_number_in_any_container_is_the_same_code(value):
 def test_what_is_no_number_is_missing(value):
     codec = codec_of(Integer(name="x", min=0, max=9))
     assert codec.code(value) == codec.empty
-    assert not codec.knows(value)
+    assert not codec.has_own_code(value)
 
 
 def test_halves_go_away_from_zero():
@@ -202,7 +210,7 @@ def test_halves_go_away_from_zero():
 def test_a_step_of_five():
     column = Integer(name="x", min=0, max=20, step=5)
     codec = codec_of(column)
-    assert codec.bins == Edges((0, 1, 2, 3, 4, 5))
+    assert codec.bins == BinEdges((0, 1, 2, 3, 4, 5))
     assert [codec.code(v) for v in (0, 2, 3, 7, 8, 20, 99, -99)] == [0, 0, 1, 1, 2, 4, 4, 0]
     assert codec.labels()[:5] == ("0", "5", "10", "15", "20")
 
@@ -233,13 +241,13 @@ def test_decimals_survive_the_round_trip(index, decimals):
 
 def test_outside_clips_or_is_missing():
     clipped = codec_of(Integer(name="x", min=10, max=19))
-    dropped = codec_of(Integer(name="x", min=10, max=19, outside=Outside.MISSING))
-    strict = codec_of(Integer(name="x", min=10, max=19, outside=Outside.MISSING, nullable=False))
+    dropped = codec_of(Integer(name="x", min=10, max=19, outside=OutOfBoundsPolicy.MISSING))
+    strict = codec_of(Integer(name="x", min=10, max=19, outside=OutOfBoundsPolicy.MISSING, nullable=False))
     assert [clipped.code(v) for v in (9, 20, "-1e99")] == [0, 9, 0]
     assert [dropped.code(v) for v in (9, 20, "-1e99")] == [10, 10, 10]
     assert [strict.code(v) for v in (9, 20, None, "x")] == [0, 0, 0, 0]
-    assert not any(codec.knows(9) for codec in (clipped, dropped, strict))
-    assert all(codec.knows(10) for codec in (clipped, dropped, strict))
+    assert not any(codec.has_own_code(9) for codec in (clipped, dropped, strict))
+    assert all(codec.has_own_code(10) for codec in (clipped, dropped, strict))
 
 
 # --- missing codes ---------------------------------------------------------------------------------------------------------------------
@@ -249,7 +257,7 @@ def test_outside_clips_or_is_missing():
 def test_a_missing_code_is_missing_in_any_container(value):
     codec = codec_of(Integer(name="x", min=0, max=9, missing=("NA", "-7")))
     assert codec.code(value) == codec.spelled(1)
-    assert codec.knows(value)
+    assert codec.has_own_code(value)
 
 
 def test_a_missing_code_within_the_bounds_wins():
@@ -284,7 +292,7 @@ def test_without_nulls_what_is_no_value_is_the_first_code(value):
 def test_two_hundred_missing_codes_and_no_more():
     spellings = tuple(f"m{i}" for i in range(200))
     codec = codec_of(Categorical(name="x", values=("a",), missing=spellings))
-    assert decoded(codec, [codec.size - 1]).state.tolist() == [SPELLED + 199]
+    assert decoded(codec, [codec.size - 1]).state.tolist() == [FIRST_SPELLED_STATE + 199]
     with pytest.raises(SchemaError, match="more than 200"):
         Categorical(name="x", values=("a",), missing=(*spellings, "one more"))
 
@@ -297,8 +305,8 @@ def test_labels_are_exact_texts():
     assert [codec.code(v) for v in ("a", "A", " a", "1", "01", 1, 1.0, "1.0", "b", "else", object())] == [
         *(0, 1, 2, 3, 4, 3, 3, 5, 5, 5, 5)
     ]
-    assert codec.knows("else")
-    assert not codec.knows("b")
+    assert codec.has_own_code("else")
+    assert not codec.has_own_code("b")
 
 
 def test_enumerations_and_typed_labels():
@@ -320,7 +328,7 @@ def test_enumerations_and_typed_labels():
 
 def test_booleans_in_every_spelling():
     codec = codec_of(Boolean(name="x"))
-    assert codec.bins == Lookup(("false", "true"))
+    assert codec.bins == LabelLookup(("false", "true"))
     assert [codec.code(v) for v in (True, "TRUE", "Yes", 1, 1.0, np.bool_(True), "t")] == [1] * 7
     assert [codec.code(v) for v in (False, "no", 0, 0.0, "N")] == [0] * 5
     assert [codec.code(v) for v in (None, 2, "maybe", "")] == [codec.empty] * 4
@@ -418,11 +426,11 @@ def test_a_column_of_nothing_but_missing_has_one_code():
     codec = codec_of(Categorical(name="x", values=()))
     assert codec.size == 1
     assert codec.code("x") == codec.code(None) == 0
-    assert decoded(codec, [0, 0]).state.tolist() == [EMPTY, EMPTY]
+    assert decoded(codec, [0, 0]).state.tolist() == [EMPTY_STATE, EMPTY_STATE]
 
 
 @pytest.mark.parametrize(
-    "column", [Categorical(name="x"), Integer(name="x", min=1), Datetime(name="x"), Undeclared(name="x")]
+    "column", [Categorical(name="x"), Integer(name="x", min=1), Datetime(name="x"), UndeclaredColumn(name="x")]
 )
 def test_an_open_column_has_no_codec(column):
     with pytest.raises(SchemaError, match="its domain is not known yet"):
@@ -443,7 +451,7 @@ def test_what_falls_into_other_unfolds_by_public_weights_into_values_not_listed(
     codec = codec_of(TOWNS)
     codes = np.array([0, 1, codec.other, codec.empty, codec.spelled(0)] * 4000)
     decoded = codec.decode(codes, np.random.default_rng(3))
-    labels = [*TOWNS.values, TOWNS.other, *TOWNS.unfolded]
+    labels = [*TOWNS.values, TOWNS.other, *TOWNS.unfold_weights]
     rest = np.array(labels)[decoded.index[codes == codec.other]]
     assert set(rest) == {"Chur", "Zug"}
     assert abs(np.mean(rest == "Chur") - 0.75) < 0.05

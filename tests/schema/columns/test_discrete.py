@@ -20,7 +20,7 @@ from understudy.schema import (
     Role,
     Text,
     Time,
-    Undeclared,
+    UndeclaredColumn,
 )
 
 REFUSED = [
@@ -80,13 +80,13 @@ def test_contradictions_are_refused_in_one_line(make, message):
 
 
 def test_what_takes_part_in_a_release():
-    assert Boolean(name="x").modelled
-    assert not Boolean(name="x", use=False).modelled
-    assert not Boolean(name="x", role=Role.DIRECT_IDENTIFIER).modelled
-    assert not Text(name="x").modelled
-    assert not Identifier(name="x", role=Role.OTHER).modelled
-    assert Undeclared(name="x").modelled
-    assert not Undeclared(name="x").closed
+    assert Boolean(name="x").is_modelled
+    assert not Boolean(name="x", use=False).is_modelled
+    assert not Boolean(name="x", role=Role.DIRECT_IDENTIFIER).is_modelled
+    assert not Text(name="x").is_modelled
+    assert not Identifier(name="x", role=Role.OTHER).is_modelled
+    assert UndeclaredColumn(name="x").is_modelled
+    assert not UndeclaredColumn(name="x").is_closed
 
 
 def test_bounds_of_real_columns_are_exact():
@@ -103,8 +103,8 @@ def test_bounds_of_moments_are_kept_as_instants_or_wall_clock():
 
 
 def test_the_bounds_of_a_time_are_the_day():
-    assert Time(name="x").closed
-    assert not Date(name="x", min=date(2020, 1, 1)).closed
+    assert Time(name="x").is_closed
+    assert not Date(name="x", min=date(2020, 1, 1)).is_closed
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from understudy.schema import Boolean, Categorical, Date, Datetime, Identifier, Integer, Real, Time
-from understudy.schema.columns.storage_types import reach, storage_to_declare
+from understudy.schema.columns.storage_types import dtype_range, storage_to_declare
 
 BITS = (8, 16, 32, 64)
 
@@ -29,17 +29,17 @@ def test_whole_numbers_of_every_library(sign, bits):
         str(pd.Series([1], dtype=f"{sign}{bits}[pyarrow]").dtype),
         ("U" if sign == "uint" else "") + ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")[BITS.index(bits)],
     ]
-    assert {reach(name) for name in names} == {expected}
+    assert {dtype_range(name) for name in names} == {expected}
 
 
 @pytest.mark.parametrize("name", [str(pa.decimal128(5, 2)), str(pl.Decimal(5, 2)), "DECIMAL(5,2)"])
 def test_decimals_of_every_library(name):
-    assert reach(name) == (Fraction(-99999, 100), Fraction(99999, 100))
+    assert dtype_range(name) == (Fraction(-99999, 100), Fraction(99999, 100))
 
 
 @pytest.mark.parametrize("name", ["float64", "DOUBLE", "str", "timestamp[us]", "object", "HUGEINT", None])
 def test_what_has_no_ends(name):
-    assert reach(name) is None
+    assert dtype_range(name) is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.schema.columns.timezone import offsets
+from understudy.schema.columns.timezone import zone_offsets
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ZONES = ["UTC", "Europe/Zurich", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Africa/Casablanca"]
@@ -27,7 +27,7 @@ def ahead(zone, moment):
 )
 def test_they_are_what_the_zone_says(zone, moments):
     counted = np.array([(m - EPOCH) // timedelta(microseconds=1) for m in moments], np.int64)
-    assert offsets(zone, counted).tolist() == [ahead(zone, m) for m in moments]
+    assert zone_offsets(zone, counted).tolist() == [ahead(zone, m) for m in moments]
 
 
 @pytest.mark.parametrize("zone", ZONES)
@@ -36,7 +36,7 @@ def test_clocks_change_to_the_second(zone):
     minutes = np.arange(0, 366 * 24 * 60, dtype=np.int64) * 60 + int(
         (datetime(2024, 1, 1, tzinfo=UTC) - EPOCH).total_seconds()
     )
-    found = offsets(zone, minutes * 1_000_000)
+    found = zone_offsets(zone, minutes * 1_000_000)
     for i in np.flatnonzero(np.diff(found))[:10]:
         change = EPOCH + timedelta(seconds=int(minutes[i + 1]))
         assert found[i + 1] == ahead(zone, change)
@@ -44,5 +44,5 @@ def test_clocks_change_to_the_second(zone):
 
 
 def test_no_moment_and_moments_beyond_the_calendar_have_an_answer():
-    assert offsets("Europe/Zurich", np.zeros(0, np.int64)).size == 0
-    assert offsets("UTC", np.array([-(2**62), 2**62])).tolist() == [0, 0]
+    assert zone_offsets("Europe/Zurich", np.zeros(0, np.int64)).size == 0
+    assert zone_offsets("UTC", np.array([-(2**62), 2**62])).tolist() == [0, 0]

@@ -11,7 +11,7 @@ import yaml
 from kit.schema.formats import ALL, CSVW, SDV, SMARTNOISE
 from understudy.errors import SchemaError
 from understudy.schema import Schema, load_schema, parse_schema, save_schema
-from understudy.schema.formats import FORMATS, load_format, read_format, save_format, write_format
+from understudy.schema.formats import FOREIGN_FORMATS, load_format, read_format, save_format, write_format
 
 RICH = """\
 unit: {id: patient, max_rows: 5}
@@ -44,7 +44,7 @@ columns:
   town: {type: categorical, values: learn}
 """
 
-WRITTEN = sorted(name for name, known in FORMATS.items() if known.write is not None)
+WRITTEN = sorted(name for name, known in FOREIGN_FORMATS.items() if known.write is not None)
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
@@ -52,7 +52,7 @@ def test_a_file_is_told_by_its_words(name: str, tmp_path: Path) -> None:
     path = tmp_path / "metadata"
     path.write_text(ALL[name])
     assert load_format(path).format == name
-    loaded = yaml.safe_load(ALL[name]) if FORMATS[name].yaml else json.loads(ALL[name])
+    loaded = yaml.safe_load(ALL[name]) if FOREIGN_FORMATS[name].yaml else json.loads(ALL[name])
     assert read_format(loaded) == load_format(path)
 
 
@@ -72,7 +72,7 @@ def test_what_every_format_can_say_comes_back(name: str, tmp_path: Path) -> None
     assert back.format == name
     assert back.schema["age"] == schema["age"] or (name == "dpsynth" and any("nullable" in note for note in notes))
     assert [c.name for c in back.schema.columns] == ["age", "sex", "town"]
-    assert not back.schema["town"].closed
+    assert not back.schema["town"].is_closed
     assert back.schema["sex"] == schema["sex"] or name in ("smartnoise", "dpsynth")
 
 

@@ -13,7 +13,7 @@ import yaml
 
 from kit.schema.formats import ALL
 from understudy.errors import SchemaError
-from understudy.schema.formats import FORMATS, load_format, read_format
+from understudy.schema.formats import FOREIGN_FORMATS, load_format, read_format
 
 ODD: tuple[Any, ...] = (
     None, True, -1, 0, 10**400, 1e308, float("inf"), "", "x", "x\ny", "\0", "\ud800", "learn", "1/0", "9" * 5000, [], [[]],
@@ -22,7 +22,7 @@ ODD: tuple[Any, ...] = (
 
 
 def document(name: str) -> Any:
-    return yaml.safe_load(ALL[name]) if FORMATS[name].yaml else json.loads(ALL[name])
+    return yaml.safe_load(ALL[name]) if FOREIGN_FORMATS[name].yaml else json.loads(ALL[name])
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -87,7 +87,7 @@ def test_a_deep_document_in_memory_is_refused() -> None:
 def test_cut_off_files_are_refused_or_read(name: str, tmp_path: Path) -> None:
     text = ALL[name]
     for at in range(0, len(text), max(1, len(text) // 60)):
-        path = tmp_path / ("m.yaml" if FORMATS[name].yaml else "m.json")
+        path = tmp_path / ("m.yaml" if FOREIGN_FORMATS[name].yaml else "m.json")
         path.write_text(text[:at])
         said = refusal(lambda path=path: load_format(path, name))
         assert said is None or (one_line(said) and said.startswith(str(path)))

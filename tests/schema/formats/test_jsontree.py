@@ -13,14 +13,14 @@ from kit.schema.formats import ALL
 from understudy.errors import SchemaError
 from understudy.schema.formats import load_format
 from understudy.schema.formats.jsontree import from_json
-from understudy.schema.yaml.nodes import Node, Source, from_plain
+from understudy.schema.yaml.nodes import DocumentNode, DocumentSource, from_plain
 
-SOURCE = Source("t.json")
+SOURCE = DocumentSource("t.json")
 TEXTS = [text for text in ALL.values() if text.lstrip().startswith("{")]
 TEXTS.append('{"a": [1, -0.5e3, NaN, -Infinity, true, null, "\\u00e9\\ud83d\\ude00"], "b": {}, "c": [], "d": [[], {}]}')
 
 
-def plain(node: Node) -> object:
+def plain(node: DocumentNode) -> object:
     """A tree without its lines."""
     if node.items is not None:
         return [plain(item) for item in node.items]

@@ -18,29 +18,29 @@ from understudy.schema import (
     Datetime,
     Identifier,
     Integer,
-    Outside,
+    OutOfBoundsPolicy,
     Real,
     Schema,
     Text,
-    Undeclared,
+    UndeclaredColumn,
     Unit,
     codec_of,
 )
 from understudy.schema.formats import read_format
 from understudy.schema.formats.document import parse_tree
-from understudy.schema.formats.draft import Draft
-from understudy.schema.formats.moments import kind_of, plain
-from understudy.schema.yaml.nodes import Source
+from understudy.schema.formats.draft import SchemaDraft
+from understudy.schema.formats.moments import kind_of_pattern, to_iso_text
+from understudy.schema.yaml.nodes import DocumentSource
 
 
 def read(text: str) -> tuple[Schema, str]:
-    from understudy.schema.formats.catalogue import FORMATS, _chosen, detect
+    from understudy.schema.formats.catalogue import FOREIGN_FORMATS, _choose_table, detect_format
 
-    source = Source("m")
+    source = DocumentSource("m")
     tree = parse_tree(text, source)
-    known = FORMATS[detect(tree) or ""]
-    draft = Draft(source)
-    known.read(_chosen(tree, source, known, None), draft)
+    known = FOREIGN_FORMATS[detect_format(tree) or ""]
+    draft = SchemaDraft(source)
+    known.read(_choose_table(tree, source, known, None), draft)
     return draft.schema(), "\n".join(draft.notes)
 
 
@@ -182,7 +182,7 @@ def test_csvw_in_the_w3c_s_own_words() -> None:
     assert isinstance(found.schema["GID"], Identifier)
     assert found.schema["Tree Species"] == Categorical(name="Tree Species")
     assert found.schema["Trim Cycle"] == Boolean(name="Trim Cycle", true=("Y",), false=("N",), missing=("?",))
-    assert isinstance(found.schema["any"], Undeclared)
+    assert isinstance(found.schema["any"], UndeclaredColumn)
     assert any("format" in note for note in found.notes)
 
 
@@ -250,7 +250,9 @@ def test_all_combinations_of_a_group_are_a_rule() -> None:
 def test_dpsynth() -> None:
     schema, _ = read(DPSYNTH)
     assert schema["age"] == Integer(name="age", min=0, max=110)
-    assert schema["dose"] == Real(name="dose", min=Fraction(0), max=Fraction(1001, 4), outside=Outside.MISSING)
+    assert schema["dose"] == Real(
+        name="dose", min=Fraction(0), max=Fraction(1001, 4), outside=OutOfBoundsPolicy.MISSING
+    )
     assert schema["sex"] == Categorical(name="sex", values=("F", "M"), other="other", nullable=False)
     assert schema["smoker"] == Categorical(name="smoker", values=("yes", "no"))
     assert schema["town"] == Categorical(name="town", other="elsewhere")
@@ -301,12 +303,12 @@ def test_a_nist_dictionary_with_a_blank_code_has_empty_cells() -> None:
     ],
 )
 def test_moments_in_other_patterns(text: str, kind: str, pattern: str | None, found: str | None) -> None:
-    assert plain(text, kind, pattern) == found
+    assert to_iso_text(text, kind, pattern) == found
 
 
 def test_patterns_without_days_or_hours_are_none() -> None:
-    assert kind_of("%%") is None
-    assert kind_of("") is None
+    assert kind_of_pattern("%%") is None
+    assert kind_of_pattern("") is None
 
 
 def test_csvw_formats_that_are_read_as_they_are_need_no_note_and_others_get_one() -> None:

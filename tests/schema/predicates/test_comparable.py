@@ -18,10 +18,10 @@ from understudy.schema import (
     Real,
     Text,
     Time,
-    Undeclared,
+    UndeclaredColumn,
     parse_predicate,
 )
-from understudy.schema.predicates.comparable import check
+from understudy.schema.predicates.comparable import check_predicate
 
 COLUMNS = {
     c.name: c
@@ -39,7 +39,7 @@ COLUMNS = {
         Time(name="clock"),
         Text(name="remarks"),
         Identifier(name="key"),
-        Undeclared(name="what"),
+        UndeclaredColumn(name="what"),
     )
 }
 
@@ -60,7 +60,7 @@ COLUMNS = {
     ],
 )
 def test_sense(text):
-    check(parse_predicate(text), COLUMNS)
+    check_predicate(parse_predicate(text), COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_sense(text):
 )
 def test_nonsense(text, message):
     with pytest.raises(SchemaError) as caught:
-        check(parse_predicate(text), COLUMNS)
+        check_predicate(parse_predicate(text), COLUMNS)
     assert message in str(caught.value)
 
 
@@ -95,6 +95,6 @@ def test_nonsense(text, message):
 def test_what_was_bought_is_not_refused_afterwards(text):
     """A paid list of values may lack a label a constraint names; that must not end the run."""
     bought = {name: replace(column, learned=("values",)) for name, column in COLUMNS.items()}
-    check(parse_predicate(text), bought)
+    check_predicate(parse_predicate(text), bought)
     typed = {name: replace(column, learned=("type",)) for name, column in COLUMNS.items()}
-    check(parse_predicate("age > 'old' and sex < 3 and born < sent"), typed)
+    check_predicate(parse_predicate("age > 'old' and sex < 3 and born < sent"), typed)

@@ -16,15 +16,15 @@ from understudy.schema import (
     Datetime,
     Integer,
     Time,
-    cells,
     codec_of,
-    holds,
+    holds_for_row,
     parse_predicate,
-    possibly,
-    surely,
+    possibly_true_cells,
+    surely_true_cells,
+    truth_of_cells,
 )
-from understudy.schema.predicates.ast import And, IfThen, Linear, Listed, Literal, Name, Not, Or
-from understudy.schema.predicates.on_cells import FALSE, MAYBE, TRUE, rows_surely
+from understudy.schema.predicates.ast import And, ColumnName, IfThen, InCombinations, LinearComparison, Literal, Not, Or
+from understudy.schema.predicates.on_cells import KLEENE_FALSE, KLEENE_MAYBE, KLEENE_TRUE, surely_true_rows
 
 
 def truths(predicate, clique):
@@ -34,12 +34,14 @@ def truths(predicate, clique):
     values = [contents(name) for name in clique]
     for cell in np.ndindex(sizes):
         rows = itertools.product(*(values[axis][code] for axis, code in enumerate(cell)))
-        found[cell] = {holds(predicate, dict(zip(clique, row, strict=True)), CODECS) for row in rows}
+        found[cell] = {holds_for_row(predicate, dict(zip(clique, row, strict=True)), CODECS) for row in rows}
     return found
 
 
 def sharp(found):
-    return np.vectorize(lambda s: TRUE if s == {True} else FALSE if s == {False} else MAYBE, otypes=[np.int8])(found)
+    return np.vectorize(
+        lambda s: KLEENE_TRUE if s == {True} else KLEENE_FALSE if s == {False} else KLEENE_MAYBE, otypes=[np.int8]
+    )(found)
 
 
 @settings(max_examples=150, deadline=None)
@@ -47,9 +49,9 @@ def sharp(found):
 def test_sums_and_lists_are_sound(predicate):
     """TRUE and FALSE are never wrong; a sum of an order is sharp where its columns' values fill their bins."""
     clique = tuple(sorted(predicate.columns))
-    ours, right = cells(predicate, CODECS, clique), sharp(truths(predicate, clique))
-    assert np.all((ours == right) | (ours == MAYBE))
-    if isinstance(predicate, Linear) and predicate.operator.ordering:
+    ours, right = truth_of_cells(predicate, CODECS, clique), sharp(truths(predicate, clique))
+    assert np.all((ours == right) | (ours == KLEENE_MAYBE))
+    if isinstance(predicate, LinearComparison) and predicate.operator.needs_order:
         np.testing.assert_array_equal(ours, right)
 
 
@@ -59,8 +61,8 @@ def test_rows_are_judged_as_their_cells_are(predicate, seed):
     rng = np.random.default_rng(seed)
     clique = tuple(sorted(predicate.columns))
     codes = {name: rng.integers(0, CODECS[name].size, 50) for name in clique}
-    whole = surely(predicate, CODECS, clique)[tuple(codes[name] for name in clique)]
-    np.testing.assert_array_equal(rows_surely(predicate, CODECS, codes), whole)
+    whole = surely_true_cells(predicate, CODECS, clique)[tuple(codes[name] for name in clique)]
+    np.testing.assert_array_equal(surely_true_rows(predicate, CODECS, codes), whole)
 
 
 def test_a_long_list_of_pairs_is_laid_out_at_once():
@@ -71,32 +73,36 @@ def test_a_long_list_of_pairs_is_laid_out_at_once():
         "canton": codec_of(Categorical(name="canton", values=tuple(cantons), nullable=False)),
     }
     rows = tuple((Literal(town), Literal(cantons[i % 26])) for i, town in enumerate(towns))
-    listed = surely(Listed((Name("town"), Name("canton")), rows), codecs, ("canton", "town"))
+    listed = surely_true_cells(
+        InCombinations((ColumnName("town"), ColumnName("canton")), rows), codecs, ("canton", "town")
+    )
     assert listed.shape == (26, 1000)
     assert listed.sum() == 1000
     assert all(listed[i % 26, i] for i in range(1000))
 
 
 def test_a_listed_constant_of_another_kind_decides_nothing():
-    predicate = Listed((Name("age"), Name("sex")), ((Literal("old"), Literal("F")),), negated=True)
-    assert not surely(predicate, CODECS, ("age", "sex")).any()
+    predicate = InCombinations((ColumnName("age"), ColumnName("sex")), ((Literal("old"), Literal("F")),), negated=True)
+    assert not surely_true_cells(predicate, CODECS, ("age", "sex")).any()
 
 
 @given(single_tests())
 def test_a_single_test_is_sharp(predicate):
     """With one constant or one list, the three values are exactly right."""
     clique = tuple(predicate.columns)
-    np.testing.assert_array_equal(cells(predicate, CODECS, clique), sharp(truths(predicate, clique)))
+    np.testing.assert_array_equal(truth_of_cells(predicate, CODECS, clique), sharp(truths(predicate, clique)))
 
 
 @given(pair_tests())
 def test_a_comparison_of_columns_is_sound_and_sharp_but_for_equality(predicate):
     clique = tuple(sorted(predicate.columns))
-    ours, right = cells(predicate, CODECS, clique), sharp(truths(predicate, clique))
-    if predicate.operator.ordering:
+    ours, right = truth_of_cells(predicate, CODECS, clique), sharp(truths(predicate, clique))
+    if predicate.operator.needs_order:
         np.testing.assert_array_equal(ours, right)
     else:
-        assert np.all((ours == right) | (ours == MAYBE))  # two bins may overlap and share no value of both lattices
+        assert np.all(
+            (ours == right) | (ours == KLEENE_MAYBE)
+        )  # two bins may overlap and share no value of both lattices
 
 
 @settings(max_examples=60, deadline=None)
@@ -115,11 +121,11 @@ def test_compound_predicates_are_sound(predicate, random):
     clique = [*sorted(predicate.columns), *(["married"] if "married" not in predicate.columns else [])]
     random.shuffle(clique)
     clique = tuple(clique)
-    ours, right = cells(predicate, CODECS, clique), sharp(truths(predicate, clique))
+    ours, right = truth_of_cells(predicate, CODECS, clique), sharp(truths(predicate, clique))
     assert ours.shape == right.shape
-    assert np.all((ours == right) | (ours == MAYBE))
-    np.testing.assert_array_equal(surely(predicate, CODECS, clique), ours == TRUE)
-    np.testing.assert_array_equal(possibly(predicate, CODECS, clique), ours != FALSE)
+    assert np.all((ours == right) | (ours == KLEENE_MAYBE))
+    np.testing.assert_array_equal(surely_true_cells(predicate, CODECS, clique), ours == KLEENE_TRUE)
+    np.testing.assert_array_equal(possibly_true_cells(predicate, CODECS, clique), ours != KLEENE_FALSE)
 
 
 def test_without_bins_codes_are_values_and_answers_are_sharp():
@@ -128,11 +134,11 @@ def test_without_bins_codes_are_values_and_answers_are_sharp():
         "b": codec_of(Integer(name="b", min=0, max=5, missing=("9",))),
     }
     predicate = parse_predicate("if a < 3 then not (b = a or b > 4) and b is not missing")
-    ours = cells(predicate, codecs, ("a", "b"))
-    assert set(ours.ravel().tolist()) == {FALSE, TRUE}
+    ours = truth_of_cells(predicate, codecs, ("a", "b"))
+    assert set(ours.ravel().tolist()) == {KLEENE_FALSE, KLEENE_TRUE}
     values = {"a": [*range(6), None], "b": [*range(6), None, 9]}
-    right = [[holds(predicate, {"a": a, "b": b}, codecs) for b in values["b"]] for a in values["a"]]
-    np.testing.assert_array_equal(ours == TRUE, right)
+    right = [[holds_for_row(predicate, {"a": a, "b": b}, codecs) for b in values["b"]] for a in values["a"]]
+    np.testing.assert_array_equal(ours == KLEENE_TRUE, right)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +166,7 @@ def test_without_bins_codes_are_values_and_answers_are_sharp():
 )
 def test_meaning_on_values(text, row, expected):
     """Numbers beyond the bounds count as the bound, unlisted labels as `other`, moments as their lattice point."""
-    assert holds(parse_predicate(text), row, CODECS) is expected
+    assert holds_for_row(parse_predicate(text), row, CODECS) is expected
 
 
 def test_instants_of_two_zones_compare():
@@ -176,14 +182,16 @@ def test_instants_of_two_zones_compare():
         )
         for name, zone in (("here", "Europe/Zurich"), ("there", "UTC"))
     }
-    assert holds(parse_predicate("here = there"), {"here": "2020-01-01 03:00", "there": "2020-01-01 02:00"}, codecs)
-    assert surely(parse_predicate("here = there"), codecs, ("here", "there")).sum() == 6
+    assert holds_for_row(
+        parse_predicate("here = there"), {"here": "2020-01-01 03:00", "there": "2020-01-01 02:00"}, codecs
+    )
+    assert surely_true_cells(parse_predicate("here = there"), codecs, ("here", "there")).sum() == 6
 
 
 def test_times_of_day_compare():
     codecs = {"t": codec_of(Time(name="t", resolution=timedelta(hours=6), nullable=False))}
-    assert surely(parse_predicate("t >= '12:00'"), codecs, ("t",)).tolist() == [False, False, True, True]
-    assert holds(parse_predicate("t < '12:00'"), {"t": time(11, 59)}, codecs)
+    assert surely_true_cells(parse_predicate("t >= '12:00'"), codecs, ("t",)).tolist() == [False, False, True, True]
+    assert holds_for_row(parse_predicate("t < '12:00'"), {"t": time(11, 59)}, codecs)
 
 
 def test_a_constant_of_another_kind_decides_nothing():
@@ -191,5 +199,5 @@ def test_a_constant_of_another_kind_decides_nothing():
     for text in ("age = 'old'", "age > 'old'", "sex = 3", "sex < 'F'", "age < sex", "married = 'yes'"):
         predicate = parse_predicate(text)
         clique = tuple(sorted(predicate.columns))
-        assert not surely(predicate, CODECS, clique).any()
-        assert possibly(predicate, CODECS, clique).any()
+        assert not surely_true_cells(predicate, CODECS, clique).any()
+        assert possibly_true_cells(predicate, CODECS, clique).any()

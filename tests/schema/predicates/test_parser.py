@@ -10,10 +10,23 @@ from hypothesis import strategies as st
 
 from kit.schema.columns import texts
 from understudy.errors import SchemaError
-from understudy.schema.predicates.ast import And, Comparison, IfThen, In, Literal, Missing, Name, Not, Operator, Or
+from understudy.schema.predicates.ast import (
+    And,
+    ColumnComparison,
+    ColumnName,
+    IfThen,
+    In,
+    IsMissing,
+    Literal,
+    Not,
+    Operator,
+    Or,
+)
 from understudy.schema.predicates.parser import parse_predicate
 
-names = st.one_of(st.sampled_from(["age", "first visit", "and", "Missing", 'a"b', "IF", "é", "_x1"]), texts).map(Name)
+names = st.one_of(st.sampled_from(["age", "first visit", "and", "Missing", 'a"b', "IF", "é", "_x1"]), texts).map(
+    ColumnName
+)
 literals = st.one_of(st.fractions(), texts, st.just(""), st.booleans()).map(Literal)
 
 
@@ -21,13 +34,13 @@ literals = st.one_of(st.fractions(), texts, st.just(""), st.booleans()).map(Lite
 def comparisons(draw):
     left = draw(names)
     right = draw(st.one_of(literals, names.filter(lambda name: name != left)))
-    return Comparison(left, draw(st.sampled_from(Operator)), right)
+    return ColumnComparison(left, draw(st.sampled_from(Operator)), right)
 
 
 tests = st.one_of(
     comparisons(),
     st.builds(In, names, st.lists(literals, min_size=1, max_size=3).map(tuple), st.booleans()),
-    st.builds(Missing, names, st.booleans()),
+    st.builds(IsMissing, names, st.booleans()),
 )
 predicates = st.recursive(
     tests,

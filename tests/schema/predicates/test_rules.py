@@ -10,21 +10,21 @@ from hypothesis import given, settings
 from kit.schema.predicates import CODECS, contents, decoded, pair_tests, single_tests, sums
 from understudy.errors import SchemaError
 from understudy.schema import (
-    Allowed,
-    Always,
-    Broken,
-    Determines,
-    Never,
-    declarations,
+    AllowedCombinations,
+    AlwaysRule,
+    BrokenRowPolicy,
+    FunctionalDependency,
+    NeverRule,
+    describe_declared,
+    describe_learned,
     dump_schema,
-    holds,
-    learned,
+    holds_for_row,
     parse_predicate,
     parse_schema,
     schema_from_dict,
     schema_to_dict,
 )
-from understudy.schema.predicates.rules import breach
+from understudy.schema.predicates.rules import breach_of
 
 PAGE = """
 columns:
@@ -48,25 +48,32 @@ broken: drop
 
 def test_rules_read_as_what_they_say():
     schema = parse_schema(PAGE)
-    assert [type(rule) for rule in schema.rules] == [Always, Always, Never, Allowed, Determines, Determines]
-    assert schema.broken is Broken.DROP
+    assert [type(rule) for rule in schema.rules] == [
+        AlwaysRule,
+        AlwaysRule,
+        NeverRule,
+        AllowedCombinations,
+        FunctionalDependency,
+        FunctionalDependency,
+    ]
+    assert schema.broken is BrokenRowPolicy.DROP
     assert schema.rules[4].map == {"Bern": "BE", "Biel": "BE", "no": "GE"}
-    assert [name for name, _ in schema.breaches] == [
+    assert [name for name, _ in schema.named_breaches] == [
         "wage + rent = income",
         "minors",
         "never age < 10 and wage > 0",
         "only listed combinations of age, smoker",
         "towns",
     ]
-    broken = dict(schema.breaches)
+    broken = dict(schema.named_breaches)
     codecs = schema.codecs
-    assert holds(broken["minors"], {"age": 3, "smoker": "yes"}, codecs)
-    assert not holds(broken["minors"], {"age": 3, "smoker": None}, codecs)
-    assert holds(broken["towns"], {"town": "Bern", "canton": "GE"}, codecs)
-    assert not holds(broken["towns"], {"town": "Bern", "canton": None}, codecs)
+    assert holds_for_row(broken["minors"], {"age": 3, "smoker": "yes"}, codecs)
+    assert not holds_for_row(broken["minors"], {"age": 3, "smoker": None}, codecs)
+    assert holds_for_row(broken["towns"], {"town": "Bern", "canton": "GE"}, codecs)
+    assert not holds_for_row(broken["towns"], {"town": "Bern", "canton": None}, codecs)
     pairs = "only listed combinations of age, smoker"
-    assert not holds(broken[pairs], {"age": 1, "smoker": True}, codecs)
-    assert holds(broken[pairs], {"age": 2, "smoker": True}, codecs)
+    assert not holds_for_row(broken[pairs], {"age": 1, "smoker": True}, codecs)
+    assert holds_for_row(broken[pairs], {"age": 2, "smoker": True}, codecs)
 
 
 def test_rules_are_written_as_they_were_read():
@@ -84,16 +91,16 @@ def test_a_map_in_which_nothing_was_clear_is_no_map_to_learn():
 
 
 def test_odd_labels_survive_the_page():
-    rule = Determines(source="town", target="canton", map={"no": "BE", "a: b": "GE", "- x #": "BE"})
+    rule = FunctionalDependency(source="town", target="canton", map={"no": "BE", "a: b": "GE", "- x #": "BE"})
     schema = parse_schema(PAGE)
     towns = replace(schema["town"], values=("no", "a: b", "- x #"))
-    pairs = Allowed(names=("town", "canton"), combinations=(("no", "BE"), ("a: b", "GE")))
+    pairs = AllowedCombinations(names=("town", "canton"), combinations=(("no", "BE"), ("a: b", "GE")))
     odd = replace(schema, columns=(towns, schema["canton"]), rules=(rule, pairs))
     assert parse_schema(dump_schema(odd)) == odd
 
 
 def test_a_guarantee_lists_the_rules():
-    lines = declarations(parse_schema(PAGE))
+    lines = describe_declared(parse_schema(PAGE))
     assert "that in every row wage + rent = income" in lines
     assert "that no row has age < 10 and wage > 0" in lines
     assert "which 2 combinations of age, smoker there are" in lines
@@ -101,7 +108,7 @@ def test_a_guarantee_lists_the_rules():
     assert "that in every row canton determines town" in lines
     assert "that rows which break a rule are left out" in lines
     bought = parse_schema(PAGE.replace("map: learn", "map: {BE: Bern}, learned: true"))
-    assert learned(bought) == ("the map from canton to town",)
+    assert describe_learned(bought) == ("the map from canton to town",)
 
 
 @pytest.mark.parametrize(
@@ -148,16 +155,18 @@ def test_emptying_needs_columns_that_can_be_empty():
 @settings(max_examples=200, deadline=None)
 @given(single_tests() | pair_tests() | sums())
 def test_a_breach_is_the_opposite_where_nothing_is_missing(predicate):
-    opposite, rows = breach(predicate), [{}]
+    opposite, rows = breach_of(predicate), [{}]
     for name in predicate.columns:
         values = [v for cell in contents(name) for v in cell]
         rows = [row | {name: value} for row in rows for value in values[:12]]
     known = decoded(rows)
     for i, row in enumerate(rows):
         if all(known[name].state[i] <= 1 for name in predicate.columns):
-            assert holds(opposite, row, CODECS) != holds(predicate, row, CODECS) or "grade" in str(predicate)
+            assert holds_for_row(opposite, row, CODECS) != holds_for_row(predicate, row, CODECS) or "grade" in str(
+                predicate
+            )
         elif not str(predicate).endswith("missing"):
-            assert not holds(opposite, row, CODECS)
+            assert not holds_for_row(opposite, row, CODECS)
 
 
 @pytest.mark.parametrize(
@@ -170,4 +179,4 @@ def test_a_breach_is_the_opposite_where_nothing_is_missing(predicate):
     ],
 )
 def test_breaches_in_words(text, opposite):
-    assert str(breach(parse_predicate(text))) == opposite
+    assert str(breach_of(parse_predicate(text))) == opposite

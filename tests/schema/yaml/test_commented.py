@@ -11,7 +11,7 @@ from understudy.schema import (
     Role,
     Schema,
     Text,
-    Undeclared,
+    UndeclaredColumn,
     dump_schema,
     parse_schema,
 )
@@ -35,7 +35,7 @@ def test_each_line_says_whether_it_is_public_or_costs():
     assert "values: learn  # will be learned at a price; or fill in, as in [a, b]" in lines(Categorical(name="x"))
     assert "bounds: learn  # will be learned at a price; or fill in min and max" in lines(Integer(name="x"))
     assert "max: learn  # will be learned at a price; or fill in" in lines(Integer(name="x", min=0))
-    assert "type: learn  # will be learned at a price; or fill in, as in integer" in lines(Undeclared(name="x"))
+    assert "type: learn  # will be learned at a price; or fill in, as in integer" in lines(UndeclaredColumn(name="x"))
     assert "min: 0  # learned, and paid for" in lines(Real(name="x", min=0, max=1, learned=("bounds",)))
     assert "type: real  # learned, and paid for" in lines(Real(name="x", learned=("type",)))
 

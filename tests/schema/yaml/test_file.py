@@ -22,12 +22,12 @@ from understudy.schema import (
     Categorical,
     Datetime,
     Integer,
-    Outside,
+    OutOfBoundsPolicy,
     Real,
     Role,
     Schema,
     Text,
-    Undeclared,
+    UndeclaredColumn,
     Unit,
     dump_schema,
     load_schema,
@@ -70,7 +70,7 @@ def test_both_yaml_engines_read_alike(monkeypatch):
         )
     )
     quick = parse_schema(page)
-    monkeypatch.setattr("understudy.schema.yaml.nodes._Loader", yaml.SafeLoader)
+    monkeypatch.setattr("understudy.schema.yaml.nodes._YamlLoader", yaml.SafeLoader)
     assert parse_schema(page) == quick
 
 
@@ -85,7 +85,7 @@ def test_every_word_of_a_file_is_understood():
     assert sex.values == ("F", "M", "no", "010", "1.0", "~")
     assert (sex.other, sex.nullable, sex.levels) == ("else", False, {"kind": ("a", "a", "b", "b", "b", "b")})
     assert schema["weight"] == Real(
-        name="weight", min=Fraction(1, 10), max=Fraction(100), step=Fraction(1, 3), outside=Outside.MISSING
+        name="weight", min=Fraction(1, 10), max=Fraction(100), step=Fraction(1, 3), outside=OutOfBoundsPolicy.MISSING
     )
     assert schema["price"] == Real(name="price", max=Fraction(3, 10), step=Fraction(1, 1000))
     assert (schema["born"].min, schema["born"].max, len(schema["born"].bins)) == (
@@ -99,8 +99,8 @@ def test_every_word_of_a_file_is_understood():
         name="smoker", true=("ja",), false=("nein", "nie"), use=False, note="asked since 2019"
     )
     assert schema["open"] == Categorical(name="open", ordered=True)
-    assert schema["what"] == Undeclared(name="what")
-    assert schema["how"] == Undeclared(name="how")
+    assert schema["what"] == UndeclaredColumn(name="what")
+    assert schema["how"] == UndeclaredColumn(name="how")
     assert schema.impossible == (parse_predicate("age < 15 and weight > 99.5"),)
 
 
@@ -226,7 +226,7 @@ def test_a_mistake_is_named_with_file_line_and_column(text, line, message):
 
 @pytest.mark.parametrize(("text", "line", "message"), MISTAKES, ids=range(len(MISTAKES)))
 def test_the_other_yaml_engine_finds_the_same_mistakes(text, line, message, monkeypatch):
-    monkeypatch.setattr("understudy.schema.yaml.nodes._Loader", yaml.SafeLoader)
+    monkeypatch.setattr("understudy.schema.yaml.nodes._YamlLoader", yaml.SafeLoader)
     with pytest.raises(SchemaError) as caught:
         parse_schema(text, source="people.yaml")
     assert message in str(caught.value)

@@ -29,7 +29,7 @@ def test_all_is_spent(neighbours, delta, open_curator):
 
 @pytest.mark.parametrize("singles", [Fraction(1, 10), Fraction(9, 10)])
 def test_a_second_look_asks_for_no_more_than_is_left(singles, open_curator, monkeypatch):
-    monkeypatch.setattr("understudy.synthesizers.adaptive.stages.hidden", lambda *_: True)
+    monkeypatch.setattr("understudy.synthesizers.adaptive.stages.is_hidden_by_noise", lambda *_: True)
     curator, _ = run(open_curator, Adaptive(singles=singles), chain_of_labels(), epsilon=Fraction(1, 50))
     assert sum(all(len(r) == 1 for r in cliques) for cliques, _ in curator.measured) > 1, "columns are counted again"
     assert 0 <= curator.left < Fraction(1, 1000)

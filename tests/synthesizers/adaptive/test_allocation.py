@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from understudy.models.fitting.marginal_strength import MEAN
-from understudy.synthesizers.adaptive.allocation import PARTS, best_parts, gain_curve
+from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
+from understudy.synthesizers.adaptive.allocation import BUDGET_PART_GRID, best_parts, gain_curve
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])
@@ -17,7 +17,7 @@ def test_a_gain_is_concave_and_at_most_the_distance(power):
     curve = gain_curve(expected, 3000.0, 40.0, power)
     assert curve[0] == 0
     assert curve[-1] <= 3000
-    slopes = np.diff(curve) / np.diff(PARTS)
+    slopes = np.diff(curve) / np.diff(BUDGET_PART_GRID)
     assert np.all(np.diff(slopes) <= 1e-6 * slopes[0])
 
 
@@ -29,7 +29,7 @@ def test_the_gain_is_what_the_best_linear_guess_gains():
     noisy = draw.normal(true, noise)
     belief = tau**2 * 50 / (tau**2 * 50 + noise**2)
     before, after = np.abs(true - expected).sum(), np.abs(expected + belief * (noisy - expected) - true).sum()
-    curve = gain_curve(expected, MEAN * tau * math.sqrt(50) * expected.size, noise, 0.5)
+    curve = gain_curve(expected, MEAN_ABS_NORMAL * tau * math.sqrt(50) * expected.size, noise, 0.5)
     assert curve[-1] == pytest.approx(before - after, rel=0.02)
 
 
@@ -43,7 +43,7 @@ def test_the_best_parts_beat_any_other():
     assert parts.sum() == pytest.approx(1)
     for _ in range(200):
         other = draw.dirichlet(np.ones(3))
-        worth = sum(w * np.interp(p, PARTS, c) for p, c, w in zip(other, curves, weights, strict=True))
+        worth = sum(w * np.interp(p, BUDGET_PART_GRID, c) for p, c, w in zip(other, curves, weights, strict=True))
         assert worth <= gains.sum() * (1 + 1e-3)
 
 

@@ -13,7 +13,14 @@ import pytest
 from understudy.accounting import Cost, Currency, Law
 from understudy.measurements import Centring, Distance, Identity, Measurement, Measurements
 from understudy.models.estimates.noise_moments import noise_variance
-from understudy.synthesizers.adaptive.candidates import Prospects, fitted, hidden, settled, told, with_columns
+from understudy.synthesizers.adaptive.candidates import (
+    Candidates,
+    add_column_candidates,
+    is_hidden_by_noise,
+    reduce_triples_to_pairs,
+    shrink_distances,
+    signal_share,
+)
 
 
 def measured(clique: tuple[str, ...], values: np.ndarray, scale: int = 30) -> Measurement:
@@ -26,7 +33,7 @@ def measured(clique: tuple[str, ...], values: np.ndarray, scale: int = 30) -> Me
 def test_a_triple_beyond_the_tree_gives_way_to_its_sums():
     values = np.arange(24).reshape(2, 3, 4)
     pair, triple = measured(("a", "b"), values.sum(axis=2)), measured(("a", "b", "c"), values)
-    found = fitted(Measurements((pair, triple)), [("a", "b"), ("b", "c")])
+    found = reduce_triples_to_pairs(Measurements((pair, triple)), [("a", "b"), ("b", "c")])
     assert [m.clique for m in found] == [("a", "b"), ("a", "b"), ("a", "c"), ("b", "c")]
     for one, gone in zip(found[1:], (2, 1, 0), strict=True):
         assert np.array_equal(one.values, values.sum(axis=gone))
@@ -37,7 +44,7 @@ def test_a_triple_beyond_the_tree_gives_way_to_its_sums():
 def test_differences_tell_of_the_pairs_that_hold_their_column():
     values = np.arange(24).reshape(2, 3, 4) * np.array([1, -1]).reshape(2, 1, 1)
     triple = replace(measured(("a", "b", "c"), values), maps=(Centring(2), Identity(3), Identity(4)))
-    found = fitted(Measurements((triple,)), [])
+    found = reduce_triples_to_pairs(Measurements((triple,)), [])
     assert [m.clique for m in found] == [("a", "b"), ("a", "c")]
     assert found[0].maps == (Centring(2), Identity(3))
     assert np.array_equal(found[0].values, values.sum(axis=2))
@@ -45,7 +52,7 @@ def test_differences_tell_of_the_pairs_that_hold_their_column():
 
 def test_a_triple_of_the_tree_stays_as_it_is():
     triple = measured(("a", "b", "c"), np.ones((2, 3, 4)))
-    assert list(fitted(Measurements((triple,)), [("c", "a", "b")])) == [triple]
+    assert list(reduce_triples_to_pairs(Measurements((triple,)), [("c", "a", "b")])) == [triple]
 
 
 def looks(values: list[float], deviation: int) -> list[Distance]:
@@ -70,13 +77,13 @@ def looks(values: list[float], deviation: int) -> list[Distance]:
 )
 def test_pairs_get_a_better_look_where_they_differ_and_noise_hides_how(values, noise, clear, expected) -> None:
     found = looks(values, noise)
-    assert hidden(found, {d.clique: max(float(d), 0.0) for d in found}, clear) is expected
+    assert is_hidden_by_noise(found, {d.clique: max(float(d), 0.0) for d in found}, clear) is expected
 
 
 def test_no_distance_at_all_tells_nothing():
     """All pairs may be too large to be asked about as they are: then there is nothing to read, and nothing to follow."""
-    assert told([]) == 0.0
-    assert settled({}) == {}
+    assert signal_share([]) == 0.0
+    assert shrink_distances({}) == {}
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
@@ -85,9 +92,9 @@ def test_what_a_column_weighs_is_how_much_its_error_moves_that_of_what_holds_it(
     names, column, pair = "abcd"[:order], 30.0, 50.0
     pairs = list(combinations(names, 2))
     expected = {p: np.full((2, 2), 25.0) for p in pairs}
-    hopeless = Prospects.of(expected, dict.fromkeys(pairs, pair), dict.fromkeys(pairs, 1.0), 1e9, 0.5, {})
+    hopeless = Candidates.of(expected, dict.fromkeys(pairs, pair), dict.fromkeys(pairs, 1.0), 1e9, 0.5, {})
     off, sizes = dict.fromkeys(names, column), dict.fromkeys(names, 2)
-    found = with_columns(hopeless, off, sizes, dict.fromkeys(names, 1.0), order, 1.0, 0.5, {})
+    found = add_column_candidates(hopeless, off, sizes, dict.fromkeys(names, 1.0), order, 1.0, 0.5, {})
 
     def error(one):
         return math.sqrt(one**2 + (order - 1) * column**2 + len(pairs) * pair**2)

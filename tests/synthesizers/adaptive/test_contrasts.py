@@ -13,10 +13,10 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.measurements import Centring, Identity
 from understudy.schema import Boolean, Integer, Schema, parse_predicate
-from understudy.schema.predicates.rules import Never
-from understudy.synthesizers import Workload, silent
+from understudy.schema.predicates.rules import NeverRule
+from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.adaptive.contrasts import contrasted, contrasts, saving
+from understudy.synthesizers.adaptive.contrasts import contrast_columns, contrast_maps, contrast_noise_ratio
 
 SCHEMA = Schema(
     columns=(
@@ -30,12 +30,12 @@ SCHEMA = Schema(
 
 def test_columns_of_two_values_are_centred_and_others_are_not():
     cliques = [("smoker",), ("age",), ("visits", "age"), ("smoker", "age"), ("smoker", "cough", "visits")]
-    assert contrasts(SCHEMA, cliques, Neighbours.ADD_REMOVE, Currency.GDP) == {
+    assert contrast_maps(SCHEMA, cliques, Neighbours.ADD_REMOVE, Currency.GDP) == {
         ("smoker",): (Centring(2),),
         ("smoker", "age"): (Centring(2), Identity(10)),
         ("smoker", "cough", "visits"): (Centring(2), Centring(2), Identity(5)),
     }
-    assert contrasted(("smoker", "age"), (Centring(2), Identity(10))) == {"smoker"}
+    assert contrast_columns(("smoker", "age"), (Centring(2), Identity(10))) == {"smoker"}
 
 
 @pytest.mark.parametrize("order", [(2, 10), (2, 2), (2, 2, 5)])
@@ -48,19 +48,19 @@ def test_what_is_saved_is_what_sensitivities_say(order):
     squares = (matrix**2).sum(axis=0).max()
     assert marginal_sensitivity(maps, Neighbours.ADD_REMOVE).l2_squared == squares
     rows = math.sqrt(squares) / math.prod(m.size for m in maps if isinstance(m, Centring))
-    assert saving(maps) == pytest.approx(rows)
+    assert contrast_noise_ratio(maps) == pytest.approx(rows)
 
 
 @pytest.mark.parametrize(
     ("neighbours", "currency"), [(Neighbours.REPLACE, Currency.GDP), (Neighbours.ADD_REMOVE, Currency.PURE)]
 )
 def test_where_nothing_is_saved_counts_are_asked(neighbours, currency):
-    assert contrasts(SCHEMA, [("smoker", "age")], neighbours, currency) == {}
+    assert contrast_maps(SCHEMA, [("smoker", "age")], neighbours, currency) == {}
 
 
 def test_what_is_impossible_is_left_out_of_plain_counts():
-    schema = Schema(columns=SCHEMA.columns, rules=(Never(predicate=parse_predicate("smoker = true and age = 0")),))
-    found = contrasts(schema, [("smoker", "age"), ("cough", "age")], Neighbours.ADD_REMOVE, Currency.GDP)
+    schema = Schema(columns=SCHEMA.columns, rules=(NeverRule(predicate=parse_predicate("smoker = true and age = 0")),))
+    found = contrast_maps(schema, [("smoker", "age"), ("cough", "age")], Neighbours.ADD_REMOVE, Currency.GDP)
     assert list(found) == [("cough", "age")]
 
 
@@ -75,7 +75,7 @@ def test_the_default_asks_for_them(neighbours, asked, open_curator):
         "age": (4 * kind + draw.integers(0, 6, 2000)).tolist(),
     }
     curator = open_curator(SCHEMA, rows, epsilon=Fraction(3), delta=Fraction(1, 10**6), neighbours=neighbours)
-    found = Adaptive().measure(curator, Workload.of_order(SCHEMA), silent)
+    found = Adaptive().measure(curator, Workload.of_order(SCHEMA), ignore_progress)
     larger = [m for m in found if len(m.clique) > 1]
     assert larger
     for m in larger:
@@ -99,7 +99,7 @@ def test_columns_are_asked_as_differences_once_their_total_is_known(open_curator
         SCHEMA, rows, epsilon=Fraction(1, 10), delta=Fraction(1, 10**6), neighbours=Neighbours.ADD_REMOVE
     )
     looks: dict[str, list[bool]] = {name: [] for name in SCHEMA}
-    for m in Adaptive().measure(curator, Workload.of_order(SCHEMA), silent):
+    for m in Adaptive().measure(curator, Workload.of_order(SCHEMA), ignore_progress):
         if len(m.clique) == 1:
             looks[m.clique[0]].append(isinstance(m.maps[0], Centring))
     for name, (first, *again) in looks.items():

@@ -14,7 +14,7 @@ from kit.synthesizers.chains import ran
 from understudy.accounting import Budget, Currency, Neighbours
 from understudy.schema import Identifier, Integer, Schema, Unit
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.adaptive.few_columns import Table, laplace
+from understudy.synthesizers.adaptive.few_columns import Table, prefers_laplace
 from understudy.workflow.plan import plan
 
 LARGEST = 100_000
@@ -76,7 +76,7 @@ def test_more_columns_never_turn_to_laplace():
     """Of columns alike, for one more of them Laplace noise is not chosen if it was not before."""
     for size in (2, 3, 7, 40):
         for epsilon, gaussian in ((0.1, 2521.0), (1.0, 30.2), (10.0, 0.42)):
-            found = [laplace([size] * many, epsilon, gaussian, LARGEST) for many in range(1, 20)]
+            found = [prefers_laplace([size] * many, epsilon, gaussian, LARGEST) for many in range(1, 20)]
             assert found == sorted(found, reverse=True)
 
 

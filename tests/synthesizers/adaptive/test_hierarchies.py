@@ -11,9 +11,9 @@ import pytest
 from understudy.accounting.neighbours import Neighbours
 from understudy.measurements import Identity, Partition
 from understudy.schema import Boolean, Categorical, Schema
-from understudy.synthesizers import Workload, silent
+from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.adaptive.hierarchies import coarse_maps, coarser, level_of, through
+from understudy.synthesizers.adaptive.hierarchies import apply_maps, cliques_better_coarse, coarse_maps, level_of
 
 CHAPTERS, CODES = 20, tuple(f"{c:02}.{i:02}" for c, i in product(range(20), range(30)))
 CHAPTER = tuple(code[:2] for code in CODES)
@@ -74,13 +74,13 @@ def test_a_table_behind_its_maps_is_the_product_with_their_matrices():
     rng = np.random.default_rng(1)
     table, axes = rng.random((5, 3, 4)), (Partition((0, 2, 1, 0, 2)), Identity(3), Partition((1, 0, 1, 1)))
     expected = np.einsum("ai,ijk,ck->ajc", axes[0].matrix(), table, axes[2].matrix())
-    np.testing.assert_allclose(through(axes, table), expected)
+    np.testing.assert_allclose(apply_maps(axes, table), expected)
 
 
 def test_what_gains_more_is_measured():
     fine, coarse = {("a",): np.array([0.0, 5.0, 9.0])}, {("a",): np.array([0.0, 6.0, 7.0]), ("b",): np.zeros(3)}
-    assert coarser(fine, coarse, 1) == [("a",), ("b",)]
-    assert coarser(fine, coarse, 2) == [("b",)]
+    assert cliques_better_coarse(fine, coarse, 1) == [("a",), ("b",)]
+    assert cliques_better_coarse(fine, coarse, 2) == [("b",)]
 
 
 def test_levels_bring_back_at_low_epsilon_what_codes_alone_lose(open_curator):
@@ -91,7 +91,7 @@ def test_levels_bring_back_at_low_epsilon_what_codes_alone_lose(open_curator):
         curator = open_curator(
             schema, table, epsilon=Fraction(1, 2), delta=Fraction(1, 10**6), neighbours=Neighbours.ADD_REMOVE
         )
-        found = Adaptive().measure(curator, Workload.of_order(schema, 2), silent)
+        found = Adaptive().measure(curator, Workload.of_order(schema, 2), ignore_progress)
         model = Adaptive().estimate(schema, found, np.random.default_rng(0))
         pair = model.marginal(("code", "ward")).reshape(CHAPTERS, 30, 6).sum(axis=1)
         off[levels] = np.abs(pair / pair.sum() - truth / truth.sum()).sum() / 2
@@ -106,7 +106,7 @@ def test_a_pair_too_large_to_be_measured_is_measured_by_its_levels(epsilon, open
     curator = open_curator(
         schema, table, epsilon=Fraction(epsilon), delta=Fraction(1, 10**6), neighbours=Neighbours.ADD_REMOVE
     )
-    found = Adaptive(largest=1000).measure(curator, Workload.of_order(schema, 2), silent)
+    found = Adaptive(largest=1000).measure(curator, Workload.of_order(schema, 2), ignore_progress)
     wide = [m for m in found if set(m.clique) == {"code", "ward"}]
     assert wide
     assert all(isinstance(m.maps[0], Partition) for m in wide)

@@ -16,12 +16,17 @@ from understudy.accounting import Cost, Currency, Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Measurements
-from understudy.models.estimates.residuals import Residuals
+from understudy.models.estimates.residuals import PooledResiduals
 from understudy.schema import Integer, Schema, parse_predicate
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.adaptive.candidates import Prospects
-from understudy.synthesizers.adaptive.contrasts import Maps, contrasts
-from understudy.synthesizers.adaptive.joint_allocation import Ask, _Balance, _worth, shared_out
+from understudy.synthesizers.adaptive.candidates import Candidates
+from understudy.synthesizers.adaptive.contrasts import AxisMaps, contrast_maps
+from understudy.synthesizers.adaptive.joint_allocation import (
+    MarginalQuery,
+    _JointAllocation,
+    _precision_share,
+    allocate_jointly,
+)
 
 SIZES = {"a": 3, "b": 4, "c": 2}
 SCHEMA = Schema(columns=tuple(Integer(name=n, min=0, max=s - 1, nullable=False) for n, s in SIZES.items()))
@@ -35,13 +40,13 @@ KINDS = [
 
 
 def tables(
-    schema: Schema, noise: float, maps: Mapping[Clique, Maps] | None = None
-) -> tuple[Prospects, dict[tuple[str, ...], float]]:
+    schema: Schema, noise: float, maps: Mapping[Clique, AxisMaps] | None = None
+) -> tuple[Candidates, dict[tuple[str, ...], float]]:
     """Columns, pairs and triples, all even and all as far off; and what pairs and triples weigh."""
     every = [clique for k in (1, 2, 3) for clique in combinations(schema, k)]
     expected = {r: np.full(schema.sizes(r), 10_000 / np.prod(schema.sizes(r))) for r in every}
     weights = dict.fromkeys(every, 1.0)
-    prospects = Prospects.of(expected, dict.fromkeys(every, 300.0), weights, noise, 0.5, maps or {})
+    prospects = Candidates.of(expected, dict.fromkeys(every, 300.0), weights, noise, 0.5, maps or {})
     return prospects, {r: 1.0 for r in every if len(r) > 1}
 
 
@@ -54,7 +59,7 @@ def looked(clique: tuple[str, ...], maps: tuple[AxisMap, ...], scale: Fraction) 
 @pytest.mark.parametrize("maps", KINDS)
 def test_what_an_answer_tells_of_a_residual_is_its_exact_variance(maps):
     """Held against the pooled estimate of models/estimates/residuals.py, where every smaller residual is known without noise to speak of."""
-    ask = Ask(("a", "b", "c"), maps, 0.25)
+    ask = MarginalQuery(("a", "b", "c"), maps, 0.25)
     moved = float(marginal_sensitivity(maps, Neighbours.ADD_REMOVE).l2_squared)
     look = looked(ask.clique, maps, Fraction(100 * (moved / ask.part) ** 0.5).limit_denominator(10**6))
     centred = {n for n, m in zip(ask.clique, maps, strict=True) if isinstance(m, Centring)}
@@ -63,14 +68,16 @@ def test_what_an_answer_tells_of_a_residual_is_its_exact_variance(maps):
     for tau in tested:
         inner = [r for k in range(len(tau)) for r in combinations(tau, k)]
         exact = [looked(r, tuple(Identity(SIZES[n]) for n in r), Fraction(1, 1000)) for r in inner]
-        variance = Residuals.of(SCHEMA, Measurements((look, *exact))).variance(tau)
-        assert float(np.mean(variance)) == pytest.approx(100**2 / ask.part / _worth(ask, tau), rel=1e-3)
+        variance = PooledResiduals.of(SCHEMA, Measurements((look, *exact))).variance(tau)
+        assert float(np.mean(variance)) == pytest.approx(100**2 / ask.part / _precision_share(ask, tau), rel=1e-3)
 
 
 def test_the_parts_are_the_best_ones():
     """No exchange of a tenth of one question's part for another's leaves less error; even parts leave more."""
     prospects, weights = tables(SCHEMA, noise=5.0)
-    balance = _Balance.of([Ask(r, tuple(Identity(SIZES[n]) for n in r)) for r in EVERY], prospects, weights, {})
+    balance = _JointAllocation.of(
+        [MarginalQuery(r, tuple(Identity(SIZES[n]) for n in r)) for r in EVERY], prospects, weights, {}
+    )
     best = balance.parts
     assert best.sum() == pytest.approx(1)
     least = balance.error(best)
@@ -87,7 +94,7 @@ def test_what_leaves_less_error_is_asked(columns, residuals):
     """Of three columns one triple tells everything; of many, each pair is told by many triples, and residuals say nothing twice."""
     schema = schema_of(*[3] * columns)
     prospects, weights = tables(schema, noise=2.0)
-    asks = shared_out(prospects, weights, schema, {})
+    asks = allocate_jointly(prospects, weights, schema, {})
     assert sum(ask.part for ask in asks) == pytest.approx(1)
     assert {all(isinstance(m, Centring) for m in ask.maps) for ask in asks if len(ask.clique) == 3} == {residuals}
 
@@ -95,10 +102,13 @@ def test_what_leaves_less_error_is_asked(columns, residuals):
 def test_what_contrasts_save_is_counted_once():
     """Gains of columns with two values are told for differences: the same is foretold as from gains that were told for counts."""
     schema = schema_of(2, 2, 2, 3, 3)
-    maps = contrasts(schema, tables(schema, 2.0)[0].curves, Neighbours.ADD_REMOVE, Currency.GDP)
-    asks = [Ask(r, maps.get(r) or tuple(map(Identity, schema.sizes(r)))) for r in tables(schema, 2.0)[0].curves]
+    maps = contrast_maps(schema, tables(schema, 2.0)[0].curves, Neighbours.ADD_REMOVE, Currency.GDP)
+    asks = [
+        MarginalQuery(r, maps.get(r) or tuple(map(Identity, schema.sizes(r)))) for r in tables(schema, 2.0)[0].curves
+    ]
     counts, once, twice = (
-        _Balance.of(asks, *tables(schema, 2.0, told), saved) for told, saved in (({}, {}), (maps, maps), (maps, {}))
+        _JointAllocation.of(asks, *tables(schema, 2.0, told), saved)
+        for told, saved in (({}, {}), (maps, maps), (maps, {}))
     )
     assert once.parts == pytest.approx(counts.parts, abs=2e-3)
     assert once.error(once.parts) == pytest.approx(counts.error(counts.parts), rel=0.01)
@@ -108,7 +118,7 @@ def test_what_contrasts_save_is_counted_once():
 def test_what_is_impossible_is_asked_for_as_it_is():
     schema = replace(schema_of(*[3] * 8), impossible=(parse_predicate("a = 'a0' and b = 'b1'"),))
     assert schema.zeros(("a", "b")) is not None
-    asks = shared_out(*tables(schema, noise=2.0), schema, {})
+    asks = allocate_jointly(*tables(schema, noise=2.0), schema, {})
     ruled, free = ([ask for ask in asks if ({"a", "b"} <= set(ask.clique)) is told] for told in (True, False))
     assert ruled
     assert all(isinstance(m, Identity) for ask in ruled for m in ask.maps)
@@ -137,8 +147,8 @@ def test_beyond_the_whole_budget_a_bit_more_gains_what_it_takes_off_the_error():
     """Residuals of columns with two values are heard several times as well as their part says; the slope is told by small steps."""
     schema = Schema(columns=tuple(Integer(name=n, min=0, max=1, nullable=False) for n in "abc"))
     prospects, weights = tables(schema, noise=5.0)
-    asks = [Ask(r, tuple(Centring(2) for _ in r)) for r in prospects.curves]
-    balance, parts, bit = _Balance.of(asks, prospects, weights, {}), np.full(len(asks), 0.9), 1e-5
+    asks = [MarginalQuery(r, tuple(Centring(2) for _ in r)) for r in prospects.curves]
+    balance, parts, bit = _JointAllocation.of(asks, prospects, weights, {}), np.full(len(asks), 0.9), 1e-5
     reached = np.bincount(balance.taker, balance.worth * parts[balance.giver])
     assert np.all(reached > 1.1)
     more, less = (balance._left(parts * (1 + way))[0] for way in (bit, -bit))

@@ -16,7 +16,7 @@ from understudy.measurements import Centring, Identity
 from understudy.schema import Categorical, Schema
 from understudy.synthesizers import Workload
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.adaptive.no_selection import tells_columns
+from understudy.synthesizers.adaptive.no_selection import pair_covers_columns
 from understudy.synthesizers.adaptive.stages import Run
 
 
@@ -35,7 +35,7 @@ def test_two_large_columns_are_counted_first(open_curator):
     _, found = run(open_curator, Adaptive(), chain_of_labels(columns=2, size=40))
     assert {("a",), ("b",)} <= {m.clique for m in found}
     assert len(found.gaps) == 1
-    assert not tells_columns(("a", "b"), {"a": 40, "b": 40}, {"a": 0.05, "b": 0.05}, 0.5)
+    assert not pair_covers_columns(("a", "b"), {"a": 40, "b": 40}, {"a": 0.05, "b": 0.05}, 0.5)
 
 
 def test_two_columns_that_are_wished_for_by_themselves_are_counted_first(open_curator):
@@ -95,7 +95,9 @@ def test_numbers_that_noise_hides_and_very_many_are_not_asked_at_once(
     columns, rows, epsilon, open_curator, monkeypatch
 ):
     decided = []
-    outright = Run._outright
-    monkeypatch.setattr(Run, "_outright", lambda self, pairs: decided.append(outright(self, pairs)) or decided[-1])
+    outright = Run._measure_without_selection
+    monkeypatch.setattr(
+        Run, "_measure_without_selection", lambda self, pairs: decided.append(outright(self, pairs)) or decided[-1]
+    )
     run(open_curator, Adaptive(), alike(columns, rows), epsilon=Fraction(epsilon))
     assert decided == [False]

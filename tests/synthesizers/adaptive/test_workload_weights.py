@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.synthesizers.adaptive.workload_weights import column_weights, pair_weights, strongest
+from understudy.synthesizers.adaptive.workload_weights import column_weights, pair_weights, strongest_triples
 
 NAMES = ["a", "b", "c", "d", "e"]
 WORKLOADS = st.dictionaries(
@@ -45,11 +45,11 @@ def test_the_strongest_triples_are_those_of_a_plain_sort(triples, far, sizes, ma
         for r, w in weights.items()
         if len(r) == 3 and math.prod(cells[n] for n in r) <= 100
     }
-    assert strongest(weights, far, cells, 100, many) == sorted(strong, key=lambda r: -strong[r])[:many]
+    assert strongest_triples(weights, far, cells, 100, many) == sorted(strong, key=lambda r: -strong[r])[:many]
 
 
 def test_no_triples_no_list():
-    assert strongest({("a", "b"): 1.0}, {("a", "b"): 2.0}, {"a": 2, "b": 2}, 10, 5) == []
+    assert strongest_triples({("a", "b"): 1.0}, {("a", "b"): 2.0}, {"a": 2, "b": 2}, 10, 5) == []
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b"]])

@@ -15,11 +15,11 @@ from kit.synthesizers.watched import Watched
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.models.fitting.estimate import estimate
-from understudy.models.inference.junction_tree import forecast
+from understudy.models.fitting.estimate import fit_measurements
+from understudy.models.inference.junction_tree import forecast_cells
 from understudy.schema import Integer, Schema
-from understudy.synthesizers import Workload, silent
-from understudy.synthesizers.published.aim import AIM, Pool, unit_noise
+from understudy.synthesizers import Workload, ignore_progress
+from understudy.synthesizers.published.aim import AIM, CandidatePool, unit_noise
 from understudy.workflow.synthesize import synthesize
 
 RNG = np.random.default_rng(0)
@@ -30,14 +30,14 @@ def run(open_curator, synthesizer, *, epsilon=1, delta="1e-6", neighbours=Neighb
     curator = Watched(
         open_curator(schema, rows, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
     )
-    found = synthesizer.measure(curator, Workload.of_order(schema, order), silent)
+    found = synthesizer.measure(curator, Workload.of_order(schema, order), ignore_progress)
     return curator, found
 
 
 def test_the_pool_is_the_downward_closure_with_the_papers_weights():
     schema = schema_of(2, 3, 4, 1)
     workload = Workload((("c", "a"), ("b", "c"), ("a", "b", "d")), (1.0, 2.0, 4.0))
-    pool = Pool.of(schema, workload, largest=11)
+    pool = CandidatePool.of(schema, workload, largest=11)
     small = {(name,) for name in "abc"} | {("a", "b"), ("a", "c")}  # b × c has 12 cells, d a single code
     assert set(pool.weights) == small
     for r, weight in pool.weights.items():
@@ -45,7 +45,7 @@ def test_the_pool_is_the_downward_closure_with_the_papers_weights():
 
 
 def test_what_nobody_asked_for_is_no_candidate():
-    pool = Pool.of(schema_of(2, 2, 2), Workload((("a", "b"), ("c",)), (1.0, 0.0)), largest=100)
+    pool = CandidatePool.of(schema_of(2, 2, 2), Workload((("a", "b"), ("c",)), (1.0, 0.0)), largest=100)
     assert set(pool.weights) == {("a",), ("b",), ("a", "b")}
 
 
@@ -110,7 +110,7 @@ def test_the_model_stays_within_its_size(open_curator):
     said = []
     found = AIM(cells=limit, picks=2).measure(curator, Workload.of_order(schema), lambda stage, _: said.append(stage))
     sizes = dict.fromkeys(schema, 3)
-    assert forecast([m.clique for m in found if m.clique], sizes) <= limit
+    assert forecast_cells([m.clique for m in found if m.clique], sizes) <= limit
     assert said[-1].startswith("not modelled together, for size (more than 150 cells): ")
     assert any(len(m.clique) > 1 for m in found)
 
@@ -145,8 +145,8 @@ def test_nothing_can_vary_and_all_is_public(open_curator):
 
 def test_few_candidates_at_a_time_still_reach_all():
     schema = schema_of(*[2] * 8)
-    pool = Pool.of(schema, Workload.of_order(schema, 2), largest=100)
-    model = estimate(schema, listed(*(measured((name,), [50, 50]) for name in schema))).model
+    pool = CandidatePool.of(schema, Workload.of_order(schema, 2), largest=100)
+    model = fit_measurements(schema, listed(*(measured((name,), [50, 50]) for name in schema))).model
     seen = set()
     for _ in range(8):
         some = pool.candidates(model, room=1e6, noise=0.0, most=5)

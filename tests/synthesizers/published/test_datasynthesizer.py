@@ -13,10 +13,10 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models import NetworkModel, ProductModel
 from understudy.schema import Boolean, Integer, Schema
-from understudy.synthesizers import Workload, silent
+from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.published.datasynthesizer import DataSynthesizer
 from understudy.testing import conformance
-from understudy.testing.trial import run
+from understudy.testing.trial import run_trial
 
 RNG = np.random.default_rng(0)
 
@@ -27,7 +27,7 @@ MODES = {
     "correlated, two parents": DataSynthesizer(k=2),
 }
 
-FAST = [judge for judge in conformance.CHECKS if judge is not conformance.check_many_columns]
+FAST = [judge for judge in conformance.CONFORMANCE_CHECKS if judge is not conformance.check_many_columns]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -47,7 +47,7 @@ def asked(open_curator, synthesizer, *, sizes=(2, 2, 2, 2, 2), epsilon=1, delta=
     base = rng.integers(0, 2, 200)
     cells = {n: [f"{n}{v}" for v in np.where(rng.random(200) < 0.8, base, 1 - base)] for n in schema}
     curator = open_curator(schema, cells, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
-    return schema, curator, synthesizer.measure(curator, Workload.of_order(schema), silent)
+    return schema, curator, synthesizer.measure(curator, Workload.of_order(schema), ignore_progress)
 
 
 def test_random_asks_nothing(open_curator):
@@ -113,7 +113,7 @@ def test_a_missing_value_is_a_value(mode, open_curator):
     """It has a code of its own, a noisy count, and comes back in the rows; where it goes with another column, it still does."""
     schema = Schema(columns=(Boolean(name="asked", nullable=False), Integer(name="age", min=0, max=1)))
     rows = {"asked": [True, False] * 200, "age": [1, None] * 200}
-    trial = run(DataSynthesizer(mode=mode), open_curator, schema, rows, epsilon=Fraction(50))
+    trial = run_trial(DataSynthesizer(mode=mode), open_curator, schema, rows, epsilon=Fraction(50))
     assert trial is not None
     shares = trial.model.marginal(("age",)) / trial.model.total
     assert shares.shape == (3,)

@@ -11,15 +11,15 @@ from kit.synthesizers.chains import MODES, audited, chain, pair_error, prices_ad
 from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.models.inference.junction_tree import forecast
-from understudy.synthesizers import Gaussian, Workload, silent
-from understudy.synthesizers.budget_split import Growth, holdable, size_weights
-from understudy.synthesizers.published.gaussian import fitting
-from understudy.testing.conformance import CHECKS, check_many_columns
+from understudy.models.inference.junction_tree import forecast_cells
+from understudy.synthesizers import Gaussian, Workload, ignore_progress
+from understudy.synthesizers.budget_split import TreeGrowth, holdable_cliques, size_weights
+from understudy.synthesizers.published.gaussian import holdable_workload
+from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
 
 def test_the_equal_split_conforms(open_curator):
-    for judge in CHECKS:
+    for judge in CONFORMANCE_CHECKS:
         if judge is not check_many_columns:
             judge(Gaussian(size_aware=False), open_curator)
 
@@ -66,7 +66,7 @@ def test_a_workload_too_large_becomes_pairs_and_names_what_is_left_out(tmp_path)
     release, told = ran(tmp_path, Gaussian(limit=20_000), schema, rows)
     cliques = [m.clique for m in release.measurements]
     assert all(len(c) == 2 for c in cliques)
-    assert forecast(cliques, dict.fromkeys(schema, 20)) <= 20_000
+    assert forecast_cells(cliques, dict.fromkeys(schema, 20)) <= 20_000
     assert {name for c in cliques for name in c} == set(schema)
     assert sum(stage.startswith("not modelled together, for size (more than 20,000 cells): ") for stage in told) == 1
     prices_add_up(release, Neighbours.ADD_REMOVE)
@@ -74,13 +74,13 @@ def test_a_workload_too_large_becomes_pairs_and_names_what_is_left_out(tmp_path)
 
 def test_a_column_that_fits_with_no_other_stands_alone():
     schema, _ = chain((50, 3, 3), rows=1)
-    wanted = fitting(schema, Workload.of_order(schema, 2), 100, silent)
+    wanted = holdable_workload(schema, Workload.of_order(schema, 2), 100, ignore_progress)
     assert set(wanted) == {("c1", "c2"), ("c0",)}
 
 
 def test_columns_of_one_code_are_dropped_and_equal_cliques_add_up():
     schema, _ = chain((1, 3, 3), rows=1)
-    assert fitting(schema, Workload.of_order(schema, 2), 1000, silent) == {
+    assert holdable_workload(schema, Workload.of_order(schema, 2), 1000, ignore_progress) == {
         ("c1",): 1.0,
         ("c2",): 1.0,
         ("c1", "c2"): 1.0,
@@ -92,7 +92,7 @@ def test_growth_forecasts_what_a_tree_then_has(seed):
     """One clique after the other: the cells of the tree that grows are those of a tree built on its nodes at once."""
     rng = np.random.default_rng(seed)
     sizes = {name: int(n) for name, n in zip("abcdefgh", rng.integers(2, 9, 8), strict=True)}
-    growth = Growth(sizes)
+    growth = TreeGrowth(sizes)
     taken = []
     for _ in range(12):
         clique = tuple(rng.choice(list(sizes), int(rng.integers(1, 4)), replace=False).tolist())
@@ -109,17 +109,17 @@ def test_growth_forecasts_what_a_tree_then_has(seed):
 def test_what_is_held_stays_within_the_limit(limit):
     schema, _ = chain((5, 9, 2, 7, 12, 3, 4), rows=1)
     wanted = dict.fromkeys(combinations(schema, 2), 1.0)
-    kept, left_out = holdable(schema, wanted, limit)
+    kept, left_out = holdable_cliques(schema, wanted, limit)
     assert sorted(kept + left_out) == sorted(wanted)
     sizes = dict(zip(schema, schema.sizes(tuple(schema)), strict=True))
-    assert forecast([*kept, *((n,) for n in schema)], sizes) <= limit
+    assert forecast_cells([*kept, *((n,) for n in schema)], sizes) <= limit
     assert kept
 
 
 def test_weight_decides_what_is_held():
     schema, _ = chain((10, 10, 10), rows=1)
     pairs = dict.fromkeys(combinations(schema, 2), 1.0)
-    kept, left_out = holdable(schema, pairs | {("c1", "c2"): 5.0, ("c0", "c2"): 3.0}, 400)
+    kept, left_out = holdable_cliques(schema, pairs | {("c1", "c2"): 5.0, ("c0", "c2"): 3.0}, 400)
     assert (kept, left_out) == ([("c0", "c2"), ("c1", "c2")], [("c0", "c1")])
 
 

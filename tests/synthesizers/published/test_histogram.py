@@ -58,10 +58,10 @@ def test_counts_are_never_negative_and_sum_to_the_total(values, how):
 def test_an_empty_domain_is_filled_by_clamping_alone():
     """Ten thousand empty cells at scale 2: clamping invents t/(1 - t²) = .96 rows in each; projection keeps to the total."""
     from understudy.accounting.law import Law
-    from understudy.noise import draw
+    from understudy.noise import draw_noise
 
     schema = schema_of(100, 100)
-    noise = draw(Law.DISCRETE_LAPLACE, Fraction(2), (100, 100))
+    noise = draw_noise(Law.DISCRETE_LAPLACE, Fraction(2), (100, 100))
     look = listed(measured(("a", "b"), noise, scale=2))
     clamped = Histogram(fit="clamp").estimate(schema, look, RNG).total
     spread = 1.74 / 100  # sd of max(G, 0) at this scale, and of its mean over ten thousand cells

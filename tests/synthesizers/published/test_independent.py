@@ -10,7 +10,7 @@ import pytest
 from kit.models.build import listed, measured, schema_of
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.synthesizers import Independent, Workload, silent
+from understudy.synthesizers import Independent, Workload, ignore_progress
 
 RNG = np.random.default_rng(0)
 
@@ -34,7 +34,7 @@ def measured_for_real(open_curator, synthesizer, sizes, *, epsilon, delta=0, nei
     schema = schema_of(*sizes)
     cells = {name: [f"{name}{i % size}" for i in range(rows)] for name, size in zip(schema, sizes, strict=True)}
     curator = open_curator(schema, cells, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
-    return synthesizer.measure(curator, Workload.of_order(schema), silent)
+    return synthesizer.measure(curator, Workload.of_order(schema), ignore_progress)
 
 
 @pytest.mark.parametrize(("columns", "epsilon"), [(1, "1"), (5, "1"), (8, "0.25"), (3, "2.5")])

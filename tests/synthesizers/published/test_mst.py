@@ -13,8 +13,8 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Partition
 from understudy.synthesizers import MST, make
-from understudy.synthesizers.published.mst import components, spanning
-from understudy.testing.conformance import CHECKS, check_many_columns
+from understudy.synthesizers.published.mst import components, spanning_forest
+from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
 LINKS = [(f"c{i}", f"c{i + 1}") for i in range(4)]
 
@@ -29,7 +29,7 @@ def pairs(release):
     ids=["errors", "compress", "paper"],
 )
 def test_variants_conform(variant, open_curator):
-    for judge in CHECKS:
+    for judge in CONFORMANCE_CHECKS:
         if judge is not check_many_columns:  # the default is checked on those, and variants differ in nothing there
             judge(variant, open_curator)
 
@@ -161,7 +161,7 @@ def test_kruskal_is_a_maximum_spanning_tree(seed):
     rng = np.random.default_rng(seed)
     names = list("abcdef")
     weight = {(a, b): float(rng.random()) for i, a in enumerate(names) for b in names[i + 1 :]}
-    tree = list(spanning(sorted(weight, key=lambda e: -weight[e])))
+    tree = list(spanning_forest(sorted(weight, key=lambda e: -weight[e])))
     assert len(tree) == 5
     assert len(components(names, tree)) == 1
     best = sum(weight[e] for e in tree)

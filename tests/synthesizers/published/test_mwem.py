@@ -15,8 +15,8 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Identity, Measurement, Measurements, Partition
 from understudy.schema import Integer, Schema
-from understudy.synthesizers import Workload, silent
-from understudy.synthesizers.published.mwem import MWEM, Weights, error_bound
+from understudy.synthesizers import Workload, ignore_progress
+from understudy.synthesizers.published.mwem import MWEM, MultiplicativeWeights, error_bound
 from understudy.testing import conformance
 
 SETTINGS = {
@@ -41,11 +41,11 @@ is has a test of its own."""
 def test_a_mean_leaves_out_the_last_answer_and_no_other(setting, open_curator):
     schema, rows = conformance.mixed_table(150)
     # With hardly any noise: weights that follow noise alone come to rest in a single cell, where no further answer moves them.
-    found = conformance.run(SETTINGS[setting], open_curator, schema, rows, epsilon=Fraction(100))
-    assert 0 < conformance.unused(SETTINGS[setting], found) <= Fraction(1, SETTINGS[setting].rounds)
+    found = conformance.run_trial(SETTINGS[setting], open_curator, schema, rows, epsilon=Fraction(100))
+    assert 0 < conformance.unused_cost_part(SETTINGS[setting], found) <= Fraction(1, SETTINGS[setting].rounds)
 
 
-@pytest.mark.parametrize("judge", conformance.CHECKS, ids=lambda judge: judge.__name__)
+@pytest.mark.parametrize("judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_conforms(setting, judge, open_curator):
     if (setting, judge.__name__) not in SLOW_LEARNERS | BOUGHT_IN_VAIN:
@@ -70,7 +70,7 @@ def opened(open_curator, sizes, rows, *, epsilon, delta=0, known=True, neighbour
 def test_the_figures_prices(rounds, epsilon, open_curator):
     """ε/2T for each choice and noise of scale 2T/ε on each answer."""
     schema, curator = opened(open_curator, [2, 3], 30, epsilon=epsilon)
-    found = MWEM.figure(rounds).measure(curator, all_orders(schema), silent)
+    found = MWEM.figure(rounds).measure(curator, all_orders(schema), ignore_progress)
     assert curator.left == 0
     assert len(found) == rounds
     for m in found:
@@ -81,7 +81,7 @@ def test_the_figures_prices(rounds, epsilon, open_curator):
 
 def test_a_private_number_of_rows_is_bought_first(open_curator):
     schema, curator = opened(open_curator, [2, 3], 30, epsilon=1, known=False)
-    found = MWEM.figure(5).measure(curator, all_orders(schema), silent)
+    found = MWEM.figure(5).measure(curator, all_orders(schema), ignore_progress)
     assert found[0].clique == ()
     assert found[0].cost.amount == Fraction(1, 20)
     assert curator.left < Fraction(1, 1000)
@@ -122,17 +122,17 @@ def test_updates_and_mean_are_the_figures():
 
 
 def test_a_whole_marginal_moves_all_its_cells_at_once():
-    weights = Weights(("a", "b"), np.full((2, 2), 0.25), 100.0)
-    weights.learn(measured(("b", "a"), [[70, 0], [0, 30]]), passes=0)
+    weights = MultiplicativeWeights(("a", "b"), np.full((2, 2), 0.25), 100.0)
+    weights.update_weights(measured(("b", "a"), [[70, 0], [0, 30]]), passes=0)
     factors = np.exp(np.array([[45, -25], [-25, 5]]) / 200)
     assert weights.shares == pytest.approx(factors / factors.sum())
-    weights.learn(measured(("b", "a"), [[70, 0], [0, 30]]), passes=2_000)
+    weights.update_weights(measured(("b", "a"), [[70, 0], [0, 30]]), passes=2_000)
     assert weights.marginal(("a", "b")) == pytest.approx(np.array([[70, 0], [0, 30]]), abs=1)
 
 
 def test_no_answer_however_far_off_breaks_the_weights():
-    weights = Weights(("a",), np.array([0.5, 0.5, 0.0]), 1.0)
-    weights.learn(measured(("a",), [10**9, -(10**9), 0]), passes=3)
+    weights = MultiplicativeWeights(("a",), np.array([0.5, 0.5, 0.0]), 1.0)
+    weights.update_weights(measured(("a",), [10**9, -(10**9), 0]), passes=3)
     assert weights.shares.tolist() == [1, 0, 0]
 
 
@@ -149,7 +149,7 @@ def largest_error(open_curator, method):
         schema, cells, epsilon=Fraction(EPSILON), delta=Fraction(0), neighbours=Neighbours.ADD_REMOVE
     )
     workload = all_orders(schema)
-    model = method.estimate(schema, method.measure(curator, workload, silent), np.random.default_rng(0))
+    model = method.estimate(schema, method.measure(curator, workload, ignore_progress), np.random.default_rng(0))
     worst = 0.0
     for clique in workload.cliques:
         truth = np.zeros((2,) * len(clique))
@@ -197,7 +197,7 @@ def test_every_cell_is_noised_the_empty_ones_too(method, open_curator):
     schema = schema_of(40, 40)
     rows = {name: [f"{name}0"] * 50 for name in schema}
     curator = open_curator(schema, rows, epsilon=Fraction(1), delta=Fraction(0), neighbours=ADD_REMOVE)
-    found = method.measure(curator, Workload((("a", "b"),), (1.0,)), silent)
+    found = method.measure(curator, Workload((("a", "b"),), (1.0,)), ignore_progress)
     assert Fraction(0) <= curator.left <= Fraction(1, 100)
     assert honest(schema, rows, found)
     assert not honest(schema, rows, found, mutant="spare")
@@ -225,7 +225,7 @@ def test_a_column_that_discovery_has_counted_starts_as_it_was_found():
     )
     cost = Cost(Currency.GDP, Fraction(1))
     counted = Measurement(("a",), (Identity(3),), np.array([90, 10, -2]), Law.ROUNDED_GAUSSIAN, Fraction(1), cost)
-    begun = MWEM()._begin(schema, Measurements((counted,))).shares
+    begun = MWEM()._initial_weights(schema, Measurements((counted,))).shares
     assert begun.sum(axis=1)[0] > 0.8
     assert np.allclose(begun[:, 0], begun[:, 1])
-    assert np.allclose(MWEM()._begin(schema, Measurements()).shares, 1 / 6)
+    assert np.allclose(MWEM()._initial_weights(schema, Measurements()).shares, 1 / 6)

@@ -12,16 +12,16 @@ import pytest
 from kit.synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.models.inference.junction_tree import forecast
-from understudy.synthesizers import MWEMPGM, Workload, silent
-from understudy.synthesizers.budget_split import Growth, mean_noise, scale_at
-from understudy.synthesizers.published.mwem_pgm import candidates, small_enough
-from understudy.testing.conformance import CHECKS, check_many_columns
+from understudy.models.inference.junction_tree import forecast_cells
+from understudy.synthesizers import MWEMPGM, Workload, ignore_progress
+from understudy.synthesizers.budget_split import TreeGrowth, mean_noise, scale_at
+from understudy.synthesizers.published.mwem_pgm import candidates_within_cap, workload_candidates
+from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
 
 @pytest.mark.parametrize("variant", [MWEMPGM(start=False), MWEMPGM(rounds=1)], ids=["paper", "one round"])
 def test_variants_conform(variant, open_curator):
-    for judge in CHECKS:
+    for judge in CONFORMANCE_CHECKS:
         if judge is not check_many_columns:
             judge(variant, open_curator)
 
@@ -59,7 +59,7 @@ def test_the_model_stays_below_its_cap(tmp_path):
     schema, rows = chain((12,) * 6, rows=500)
     release, _ = ran(tmp_path, MWEMPGM(limit=4_000), schema, rows)
     cliques = [m.clique for m in release.measurements]
-    assert forecast(cliques, dict.fromkeys(schema, 12)) <= 4_000
+    assert forecast_cells(cliques, dict.fromkeys(schema, 12)) <= 4_000
     assert any(len(c) > 1 for c in cliques)
     prices_add_up(release, Neighbours.ADD_REMOVE)
 
@@ -67,7 +67,7 @@ def test_the_model_stays_below_its_cap(tmp_path):
 def test_candidates_beyond_any_model_are_named():
     told: list[str] = []
     schema, _ = chain((30, 30, 2, 2), rows=1)
-    wanted = candidates(schema, Workload.of_order(schema, 2), 200, lambda stage, _: told.append(stage))
+    wanted = workload_candidates(schema, Workload.of_order(schema, 2), 200, lambda stage, _: told.append(stage))
     assert ("c0", "c1") not in wanted
     assert ("c2", "c3") in wanted
     assert told == ["not modelled together, for size (more than 200 cells): c0 × c1"]
@@ -82,14 +82,16 @@ def test_where_nothing_fits_single_columns_get_everything(tmp_path):
 
 def test_a_large_workload_becomes_pairs():
     schema, _ = chain((2,) * 20, rows=1)
-    assert set(candidates(schema, Workload.of_order(schema, 3), 10**6, silent)) == set(combinations(schema, 2))
+    assert set(workload_candidates(schema, Workload.of_order(schema, 3), 10**6, ignore_progress)) == set(
+        combinations(schema, 2)
+    )
 
 
 def test_the_cap_gives_way_before_nothing_is_left():
-    growth = Growth({"a": 10, "b": 10, "c": 10})
-    assert small_enough(growth, {("a", "b"): 1.0}, 50, 500) == [("a", "b")]
+    growth = TreeGrowth({"a": 10, "b": 10, "c": 10})
+    assert candidates_within_cap(growth, {("a", "b"): 1.0}, 50, 500) == [("a", "b")]
     growth.add(("a", "b"))
-    assert small_enough(growth, {("a", "b"): 1.0, ("b", "c"): 1.0}, 150, 500) == [("a", "b")]
+    assert candidates_within_cap(growth, {("a", "b"): 1.0, ("b", "c"): 1.0}, 150, 500) == [("a", "b")]
 
 
 @pytest.mark.parametrize(("delta", "currency"), MODES)

@@ -20,14 +20,14 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator import Custody, Room, Till, Window
-from understudy.curator.mechanisms.scores import SCORES, dependence
-from understudy.curator.mechanisms.scores import dependence_moves as SENSITIVITY_OF_R
+from understudy.curator.mechanisms.scores import CHOICE_SCORES, score_dependence
+from understudy.curator.mechanisms.scores import dependence_sensitivity as SENSITIVITY_OF_R
 from understudy.errors import Refused
 from understudy.models import NetworkModel, TreeModel
-from understudy.noise import draw
+from understudy.noise import draw_noise
 from understudy.schema import Boolean, Schema, Unit
 from understudy.schema.columns.discrete import Identifier
-from understudy.synthesizers import Workload, silent
+from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.published import privbayes as module
 from understudy.synthesizers.published.privbayes import PrivBayes, largest_sets
 from understudy.testing import conformance
@@ -43,7 +43,7 @@ VARIANTS = {
     "half": PrivBayes(beta=Fraction(1, 2), theta=0.5),
 }
 
-FAST = [judge for judge in conformance.CHECKS if judge is not conformance.check_many_columns]
+FAST = [judge for judge in conformance.CONFORMANCE_CHECKS if judge is not conformance.check_many_columns]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -68,7 +68,7 @@ class Counted:
         delta: object = 0,
         neighbours: Neighbours = Neighbours.REPLACE,
         currency: Currency | None = None,
-        noise: object = draw,
+        noise: object = draw_noise,
     ) -> None:
         budget = Budget.of(epsilon, delta)
         filter = Filter.of(budget, currency=currency, threshold_delta=Fraction(0))
@@ -93,7 +93,7 @@ class Counted:
         return Window(self.custody).choose(estimates, **options)
 
     def run(self, synthesizer: PrivBayes):
-        return synthesizer.measure(self, Workload.of_order(self.custody.schema), silent)
+        return synthesizer.measure(self, Workload.of_order(self.custody.schema), ignore_progress)
 
 
 def coins(count: int) -> Schema:
@@ -299,12 +299,12 @@ def test_largest_sets_are_all_of_them():
 def test_too_many_candidates_are_avoided(monkeypatch):
     """Fewer parents, then smaller tables, until a choice is made from a list that can be counted."""
     schema = coins(8)
-    monkeypatch.setattr(module, "CANDIDATES", 30)
+    monkeypatch.setattr(module, "MAX_PAIR_CANDIDATES", 30)
     curator = Counted(schema, chain(schema, 100), epsilon=20)
     found = curator.run(PrivBayes(k=4))
     assert max(len(candidates) for _, candidates in curator.choices) <= 30
     assert max(len(m.clique) for m in found) >= 2
-    monkeypatch.setattr(module, "VOLUME", 10)
+    monkeypatch.setattr(module, "MAX_CHOICE_CELLS", 10)
     tight = Counted(schema, chain(schema, 100), epsilon=20)
     tight.run(PrivBayes(k=4))
     assert 0 <= tight.left <= Fraction(1, 100)
@@ -318,10 +318,10 @@ AUDIT_EPSILON = Fraction(2)
 RUNS = 120
 
 
-def flawed(noise=draw, score=None, monkeypatch=None) -> list[str]:
+def flawed(noise=draw_noise, score=None, monkeypatch=None) -> list[str]:
     """What an auditor finds wrong with RUNS runs of k = 1 under replace and pure ε, each test at 1e-6 over three."""
     if score is not None:
-        monkeypatch.setitem(SCORES, "R", score)
+        monkeypatch.setitem(CHOICE_SCORES, "R", score)
     table = Listed(AUDIT_ROWS, AUDIT_SCHEMA)
     chosen, noises = 0, []
     for _ in range(RUNS):
@@ -340,7 +340,7 @@ def flawed(noise=draw, score=None, monkeypatch=None) -> list[str]:
     if surprising(int(np.sum(cells == 0)), cells.size, (1 - t) / (1 + t), tests=3):
         found.append("cells without noise")
     claim = SENSITIVITY_OF_R(len(AUDIT_ROWS), (2, 2))
-    scores = [dependence(counts) for counts in table.counts([("b", "a"), ("c", "a")])]
+    scores = [score_dependence(counts) for counts in table.counts([("b", "a"), ("c", "a")])]
     weight = [math.exp(float(AUDIT_EPSILON) * 0.15 * s / (2 * claim)) for s in scores]
     if surprising(chosen, RUNS, weight[0] / sum(weight), tests=3):
         found.append("odds")
@@ -352,12 +352,12 @@ def test_the_audit_finds_nothing():
 
 
 def test_the_audit_finds_half_of_the_noise():
-    assert "scale" in flawed(lambda law, scale, shape: draw(law, scale / 2, shape))
+    assert "scale" in flawed(lambda law, scale, shape: draw_noise(law, scale / 2, shape))
 
 
 def test_the_audit_finds_cells_without_noise():
     def sparing(law, scale, shape):
-        noise = draw(law, scale, shape)
+        noise = draw_noise(law, scale, shape)
         noise[..., 0] = 0
         return noise
 
@@ -365,5 +365,5 @@ def test_the_audit_finds_cells_without_noise():
 
 
 def test_the_audit_finds_a_wrong_sensitivity(monkeypatch):
-    small = replace(SCORES["R"], replace=lambda n, shape: SENSITIVITY_OF_R(n, shape) // 6)
+    small = replace(CHOICE_SCORES["R"], replace=lambda n, shape: SENSITIVITY_OF_R(n, shape) // 6)
     assert "odds" in flawed(score=small, monkeypatch=monkeypatch)

@@ -14,9 +14,9 @@ from kit.synthesizers.chains import chain_of_labels
 from kit.synthesizers.watched import Watched
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.models.inference.junction_tree import JunctionTree, forecast
-from understudy.synthesizers import Workload, silent
-from understudy.synthesizers.published.privmrf import PrivMRF, graph, holding, inside
+from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
+from understudy.synthesizers import Workload, ignore_progress
+from understudy.synthesizers.published.privmrf import PrivMRF, cover_pairs, dependency_graph, subsets_of_nodes
 
 RNG = np.random.default_rng(0)
 
@@ -26,7 +26,7 @@ def run(open_curator, synthesizer, table, *, epsilon=1, delta="1e-6", neighbours
     curator = Watched(
         open_curator(schema, rows, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
     )
-    return curator, synthesizer.measure(curator, Workload.of_order(schema), silent)
+    return curator, synthesizer.measure(curator, Workload.of_order(schema), ignore_progress)
 
 
 def test_the_graph_keeps_its_limit_and_the_strongest_pairs():
@@ -35,31 +35,31 @@ def test_the_graph_keeps_its_limit_and_the_strongest_pairs():
     draw = np.random.default_rng(0)
     scores = {pair: float(draw.random()) for pair in combinations(names, 2)}
     scores["a", "h"] = 5.0
-    nodes = graph(scores, sizes, noise=0.0, cells=400)
+    nodes = dependency_graph(scores, sizes, noise=0.0, cells=400)
     assert sum(math.prod(sizes[n] for n in node) for node in nodes) <= 400
     assert any({"a", "h"} <= set(node) for node in nodes)
     assert {name for node in nodes for name in node} == set(names)
     # It is triangulated: its own cliques need no more cells than they have.
-    assert forecast(nodes, sizes) == JunctionTree.of(nodes, sizes).cells == sum(5 ** len(node) for node in nodes)
+    assert forecast_cells(nodes, sizes) == JunctionTree.of(nodes, sizes).cells == sum(5 ** len(node) for node in nodes)
 
 
 def test_a_toll_can_buy_a_better_graph():
     """One large pair would fill the limit; three small ones hold more dependence together."""
     sizes = {"a": 10, "b": 10, "c": 3, "d": 3, "e": 3}
     scores = {("a", "b"): 4.0, ("a", "c"): 3.0, ("b", "d"): 3.0, ("d", "e"): 3.0}
-    nodes = graph(scores, sizes, noise=0.02, cells=105)
+    nodes = dependency_graph(scores, sizes, noise=0.02, cells=105)
     assert [set(node) for node in nodes if len(node) > 1] == [{"a", "c"}, {"b", "d"}, {"d", "e"}]
 
 
 def test_pairs_without_dependence_are_no_edges():
-    nodes = graph({("a", "b"): -3.0, ("b", "c"): 2.0}, {"a": 2, "b": 2, "c": 2}, noise=0.1, cells=100)
+    nodes = dependency_graph({("a", "b"): -3.0, ("b", "c"): 2.0}, {"a": 2, "b": 2, "c": 2}, noise=0.1, cells=100)
     assert nodes == (("a",), ("b", "c"))
 
 
 def test_useful_marginals_lie_inside_a_clique_and_are_small():
     sizes = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 6}
     nodes = [("a", "b", "c", "d", "e"), ("a", "e")]
-    found = inside(nodes, sizes, largest=40)
+    found = subsets_of_nodes(nodes, sizes, largest=40)
     assert found == sorted(set(found), key=lambda r: (len(r), r))
     wanted = {r for k in (2, 3, 4) for r in combinations(sizes, k) if math.prod(sizes[n] for n in r) <= 40}
     assert set(found) == wanted
@@ -68,7 +68,7 @@ def test_useful_marginals_lie_inside_a_clique_and_are_small():
 def test_what_is_measured_first_holds_every_pair_worth_its_noise():
     sizes = dict.fromkeys("abcd", 3)
     scores = {("a", "b"): 50.0, ("b", "c"): 40.0, ("a", "c"): 45.0, ("c", "d"): 30.0, ("a", "d"): 1.0}
-    chosen = holding(inside([("a", "b", "c"), ("c", "d")], sizes, largest=100), scores, sizes, noise=1.0)
+    chosen = cover_pairs(subsets_of_nodes([("a", "b", "c"), ("c", "d")], sizes, largest=100), scores, sizes, noise=1.0)
     held = {pair for r in chosen for pair in combinations(r, 2)}
     assert {("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")} <= held
     assert chosen[0] == ("a", "b", "c")

@@ -11,12 +11,12 @@ from kit.models.build import listed, measured, schema_of
 from kit.synthesizers.noise import honest
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.models import Conditional
-from understudy.synthesizers import Workload, silent
+from understudy.models import ConditionalModel
+from understudy.synthesizers import Workload, ignore_progress
 from understudy.synthesizers.published import privsyn
 from understudy.synthesizers.published.privsyn import PrivSyn
 from understudy.testing import conformance
-from understudy.testing.trial import DELTA, EPSILON
+from understudy.testing.trial import TRIAL_DELTA, TRIAL_EPSILON
 
 SETTINGS = {
     "default": PrivSyn(),
@@ -26,7 +26,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("judge", conformance.CHECKS, ids=lambda judge: judge.__name__)
+@pytest.mark.parametrize("judge", conformance.CONFORMANCE_CHECKS, ids=lambda judge: judge.__name__)
 def test_conforms_as_published(judge, open_curator):
     """The default is judged with all others, in test_check.py."""
     judge(SETTINGS["as published"], open_curator)
@@ -43,14 +43,14 @@ def table():
     return schema, cells
 
 
-def bought(open_curator, method, *, epsilon=EPSILON, delta=DELTA, made=None):
+def bought(open_curator, method, *, epsilon=TRIAL_EPSILON, delta=TRIAL_DELTA, made=None):
     neighbours = Neighbours.ADD_REMOVE
     schema, rows = made or table()
     curator = open_curator(schema, rows, epsilon=Fraction(epsilon), delta=Fraction(delta), neighbours=neighbours)
-    return schema, rows, curator, method.measure(curator, Workload.of_order(schema), silent)
+    return schema, rows, curator, method.measure(curator, Workload.of_order(schema), ignore_progress)
 
 
-@pytest.mark.parametrize("delta", [Fraction(0), DELTA])
+@pytest.mark.parametrize("delta", [Fraction(0), TRIAL_DELTA])
 @pytest.mark.parametrize("occupied", [True, False], ids=["default", "as published"])
 def test_dependent_pairs_are_measured_and_others_are_not(occupied, delta, open_curator):
     """Noise takes an independent pair for a dependent one where it is 7 deviations (20 scales of Laplace noise) large.
@@ -62,7 +62,7 @@ def test_dependent_pairs_are_measured_and_others_are_not(occupied, delta, open_c
     assert {m.clique for m in found if len(m.clique) > 1} == {("a", "b"), ("c", "d")}
 
 
-@pytest.mark.parametrize("delta", [Fraction(0), DELTA])
+@pytest.mark.parametrize("delta", [Fraction(0), TRIAL_DELTA])
 def test_a_tenth_for_selection_a_tenth_for_one_ways_the_rest_for_pairs(delta, open_curator):
     *_, found = bought(
         open_curator, PrivSyn(occupied=False, largest=1), delta=delta
@@ -75,7 +75,7 @@ def test_a_tenth_for_selection_a_tenth_for_one_ways_the_rest_for_pairs(delta, op
     assert 1 < ratio <= 2**power * 1.001  # 256 and 144 cells, each taken for a power of √2
 
 
-@pytest.mark.parametrize("delta", [Fraction(0), DELTA])
+@pytest.mark.parametrize("delta", [Fraction(0), TRIAL_DELTA])
 def test_every_cell_is_noised_the_empty_ones_too(delta, open_curator):
     """μ, or ε, recomputed from returned minus exact counts never exceeds what was paid; a mutant that spares empty cells does."""
     schema = schema_of(80, 80)
@@ -90,7 +90,7 @@ def test_every_cell_is_noised_the_empty_ones_too(delta, open_curator):
 
 def test_independence_is_judged_by_paid_one_ways_with_sensitivity_one(open_curator):
     """Noise on InDif of six pairs: one row moves each of them by one, so scale 6/ε' at a tenth of a pure budget, in grid units."""
-    from understudy.curator.mechanisms.scores import GRID
+    from understudy.curator.mechanisms.scores import SCORE_GRID
 
     schema, rows = table()
     seen = {}
@@ -107,9 +107,9 @@ def test_independence_is_judged_by_paid_one_ways_with_sensitivity_one(open_curat
             return dict(seen)
 
     curator = open_curator(schema, rows, epsilon=Fraction(6), delta=Fraction(0), neighbours=Neighbours.ADD_REMOVE)
-    PrivSyn().measure(Watched(curator), Workload.of_order(schema), silent)
+    PrivSyn().measure(Watched(curator), Workload.of_order(schema), ignore_progress)
     assert len(seen) == 6
-    assert {d.scale / GRID for d in seen.values()} == {Fraction(6) / Fraction(6, 10)}
+    assert {d.scale / SCORE_GRID for d in seen.values()} == {Fraction(6) / Fraction(6, 10)}
 
 
 def test_where_no_pair_is_worth_its_noise_columns_are_sharpened(open_curator):
@@ -137,13 +137,13 @@ def test_several_looks_at_one_marginal_are_pooled():
         measured(("a", "b"), [[50, 0], [0, 50]], scale=1),
         measured(("b", "a"), [[0, 50], [50, 0]], scale=20),
     )
-    targets = PrivSyn(shrink=False).targets(schema, looks, 100.0)
+    targets = PrivSyn(shrink=False).target_marginals(schema, looks, 100.0)
     assert targets["a", "b"][0, 0] > 49
 
 
 def test_its_model_says_that_it_cannot_complete_rows():
     looks = listed(measured(("a",), [5, 5]), measured(("b",), [5, 5]))
-    assert not isinstance(PrivSyn().estimate(schema_of(2, 2), looks, np.random.default_rng(0)), Conditional)
+    assert not isinstance(PrivSyn().estimate(schema_of(2, 2), looks, np.random.default_rng(0)), ConditionalModel)
 
 
 def test_a_table_has_no_more_rows_than_allowed():
@@ -171,9 +171,9 @@ def test_a_marginal_of_many_columns_keeps_what_its_sums_tell(monkeypatch):
     looks += [measured((name,), [5120, 5120]) for name in schema]
 
     def equal() -> float:
-        table = PrivSyn().targets(schema, listed(*looks), 10240.0)[tuple(schema)].sum(axis=tuple(range(2, 10)))
+        table = PrivSyn().target_marginals(schema, listed(*looks), 10240.0)[tuple(schema)].sum(axis=tuple(range(2, 10)))
         return float(table[0, 0] + table[1, 1])
 
     kept = equal()
-    monkeypatch.setattr(privsyn, "SHRUNK", 10)
+    monkeypatch.setattr(privsyn, "MAX_SHRUNK_COLUMNS", 10)
     assert kept > equal() + 500

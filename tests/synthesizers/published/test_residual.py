@@ -12,15 +12,15 @@ from understudy.accounting.cost import Currency
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Centring
-from understudy.models.estimates.residuals import Residuals
+from understudy.models.estimates.residuals import PooledResiduals
 from understudy.synthesizers import Residual
-from understudy.synthesizers.published.residual import Plan
-from understudy.testing.conformance import CHECKS, check_many_columns
+from understudy.synthesizers.published.residual import ResidualPlan
+from understudy.testing.conformance import CONFORMANCE_CHECKS, check_many_columns
 
 
 @pytest.mark.parametrize("variant", [Residual(absolute=False), Residual(largest=0)], ids=["variance", "plain"])
 def test_variants_conform(variant, open_curator):
-    for judge in CHECKS:
+    for judge in CONFORMANCE_CHECKS:
         if judge is not check_many_columns:
             judge(variant, open_curator)
 
@@ -43,7 +43,7 @@ def test_few_valued_columns_are_measured_by_residuals(tmp_path):
     asked = [m.clique for m in release.measurements]
     assert sorted(asked) == sorted(c for k in range(4) for c in combinations(schema, k))
     assert all(isinstance(axis, Centring) for m in release.measurements for axis in m.maps)
-    pooled = Residuals.of(schema, release.measurements)
+    pooled = PooledResiduals.of(schema, release.measurements)
     assert pooled.known(("c0", "c1", "c2"))
 
 
@@ -56,7 +56,7 @@ def test_large_marginals_are_measured_as_they_are(tmp_path):
 def plan(sizes, centred, *, neighbours=Neighbours.ADD_REMOVE, currency=Currency.GDP, order=2):
     schema, _ = chain(sizes, rows=1)
     wanted = dict.fromkeys(combinations(schema, order), 1.0)
-    return Plan.of(schema, wanted, wanted if centred else (), neighbours, currency)
+    return ResidualPlan.of(schema, wanted, wanted if centred else (), neighbours, currency)
 
 
 @pytest.mark.parametrize("currency", Currency)
@@ -65,12 +65,12 @@ def plan(sizes, centred, *, neighbours=Neighbours.ADD_REMOVE, currency=Currency.
 def test_no_other_split_over_residuals_is_better(absolute, neighbours, currency):
     """The closed form against two hundred splits nearby, on the very function it minimises."""
     best = plan((2, 3, 5, 4), True, neighbours=neighbours, currency=currency)
-    best = best.settled(60) if absolute else best
+    best = best.minimise_l1_error(60) if absolute else best
     rng = np.random.default_rng(0)
     for spread in (0.03, 0.3):
         for _ in range(100):
             parts = best.parts * np.exp(rng.normal(0, spread, best.parts.size))
-            other = Plan(best.schema, best.wanted, best.weights, best.questions, parts / parts.sum(), currency)
+            other = ResidualPlan(best.schema, best.wanted, best.weights, best.questions, parts / parts.sum(), currency)
             assert other.error(absolute=absolute) >= best.error(absolute=absolute) * (1 - 1e-9)
 
 
@@ -96,9 +96,9 @@ def test_expected_variances_are_those_of_least_squares(tmp_path):
     schema, rows = chain((2, 3, 4))
     release, _ = ran(tmp_path, Residual(absolute=False, largest=1_000), schema, rows, epsilon="0.1")
     wanted = {tuple(schema): 1.0}
-    made = Plan.of(schema, wanted, wanted, Neighbours.ADD_REMOVE, Currency.GDP)
+    made = ResidualPlan.of(schema, wanted, wanted, Neighbours.ADD_REMOVE, Currency.GDP)
     spent = float(sum(m.cost.amount for m in release.measurements))
-    told = Residuals.of(schema, release.measurements).variance(tuple(schema))
+    told = PooledResiduals.of(schema, release.measurements).variance(tuple(schema))
     assert told.max() == pytest.approx(made.variances()[tuple(schema)] / spent, rel=0.1)
 
 

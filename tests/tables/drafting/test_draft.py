@@ -23,12 +23,12 @@ from understudy.schema import (
     Real,
     Text,
     Time,
-    Undeclared,
+    UndeclaredColumn,
     dump_schema,
     parse_schema,
     schema_to_dict,
 )
-from understudy.tables.drafting.draft import draft, gapless
+from understudy.tables.drafting.draft import declare_non_nullable, draft_schema
 from understudy.tables.sources.source import open_table
 from understudy.workflow.describe import describe
 
@@ -63,7 +63,7 @@ CELLS = {
 TYPES = {
     "age": Integer, "sex": Categorical, "smoker": Boolean, "treated": Boolean, "active": Boolean, "children": Integer,
     "dose": Real, "price": Real, "ratio": Real, "born": Date, "seen": Datetime, "woke": Time, "zip": Categorical,
-    "code": Identifier, "serial": Identifier, "salary": Integer, "remarks": Text, "email": Identifier, "empty": Undeclared,
+    "code": Identifier, "serial": Identifier, "salary": Integer, "remarks": Text, "email": Identifier, "empty": UndeclaredColumn,
 }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def drafted(path, cells, *, public_domains=False):
     rows = [",".join(cells), *(",".join(row) for row in zip(*cells.values(), strict=True))]
     path.write_text("\n".join(rows) + "\n")
     with open_table(path) as source:
-        return draft(source, public_domains=public_domains)
+        return draft_schema(source, public_domains=public_domains)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_details_of_a_csv_file(schema):
     assert (schema["treated"].true, schema["treated"].false) == (("1",), ("0",))
     assert schema["active"] == Boolean(name="active")
     assert all(column.nullable for column in schema.columns)
-    assert [c.note for c in schema.columns if not c.modelled] == [
+    assert [c.note for c in schema.columns if not c.is_modelled] == [
         *["nearly every cell is different"] * 2, "long or mostly different texts", "its name says so"
     ]  # fmt: skip
 
@@ -117,7 +117,7 @@ def test_no_value_is_drafted(tmp_path):
     found = drafted(tmp_path / "people.csv", cells)
     said = dump_schema(found) + json.dumps(schema_to_dict(found))
     assert not any(part in said for part in (canary, "987", "654", "1987"))
-    assert not found.closed
+    assert not found.is_closed
 
 
 def test_with_public_domains_values_and_bounds_are_written_down(tmp_path):
@@ -129,7 +129,7 @@ def test_with_public_domains_values_and_bounds_are_written_down(tmp_path):
     assert found["seen"].min == datetime(2020, 1, 1)
     assert found["zip"].values == tuple(sorted(set(CELLS["zip"])))
     assert not any(c.learned for c in found.columns)
-    assert [c.name for c in found.columns if c.modelled and not c.closed] == ["empty"]
+    assert [c.name for c in found.columns if c.is_modelled and not c.is_closed] == ["empty"]
 
 
 @pytest.mark.parametrize(("odd", "same"), [(3, True), (40, False)])
@@ -186,14 +186,14 @@ def parquet(tmp_path):
 )
 def test_frames_and_parquet(tmp_path, data):
     with open_table(data(tmp_path)) as source:
-        found = draft(source, public_domains=True)
+        found = draft_schema(source, public_domains=True)
     assert {c.name: type(c) for c in found.columns} == FRAME_TYPES
     assert found["amount"].step == Fraction(1, 100)
     assert (found["broken"].min, found["broken"].max) == (1, 4)
     assert found["label"].values == ("a", "b", "c")
     assert found["moment"].resolution == timedelta(minutes=1)
     assert found["zoned"].zone is not None
-    assert found.closed
+    assert found.is_closed
     assert parse_schema(dump_schema(found)) == found
 
 
@@ -202,12 +202,12 @@ def test_times_of_day_are_as_fine_as_nearly_all_of_them(seconds, resolution, tmp
     times = [(datetime(2024, 1, 1) + i * timedelta(seconds=seconds)).time() for i in range(300)]
     texts = [str(t)[:5] if seconds >= 60 else str(t) for t in times]
     with open_table(pa.table({"at": times})) as source:
-        assert draft(source)["at"].resolution == {"1h": timedelta(hours=1), "1min": timedelta(minutes=1)}.get(
+        assert draft_schema(source)["at"].resolution == {"1h": timedelta(hours=1), "1min": timedelta(minutes=1)}.get(
             resolution, timedelta(seconds=1)
         )
     (tmp_path / "t.csv").write_text("\n".join(["at", *texts]) + "\n")
     with open_table(tmp_path / "t.csv") as source:
-        assert f"resolution: {resolution}" in dump_schema(draft(source))
+        assert f"resolution: {resolution}" in dump_schema(draft_schema(source))
 
 
 @pytest.mark.parametrize(("decimals", "step"), [(0, 1), (1, Fraction(1, 10)), (2, Fraction(1, 100))])
@@ -216,12 +216,12 @@ def test_short_floats_have_the_decimals_they_show(decimals, step):
     values[::9] = np.nan
     for frame in (pa.table({"x": values}), pd.DataFrame({"x": values}), pl.DataFrame({"x": values})):
         with open_table(frame) as source:
-            assert draft(source)["x"].step == step
+            assert draft_schema(source)["x"].step == step
 
 
 def test_an_empty_table_is_left_to_learn(tmp_path):
     found = drafted(tmp_path / "people.csv", {"a": [], "b": []}, public_domains=True)
-    assert [type(c) for c in found.columns] == [Undeclared, Undeclared]
+    assert [type(c) for c in found.columns] == [UndeclaredColumn, UndeclaredColumn]
 
 
 def test_a_column_of_nothing_but_odd_characters(tmp_path):
@@ -244,7 +244,7 @@ def test_letters_that_stand_for_no_number_are_missing_codes_of_numbers(tmp_path)
         for i in range(600)
     ]
     (tmp_path / "t.csv").write_text("\n".join(["age,income,vote,wind,rate", *rows]) + "\n")
-    found = {column.name: column for column in draft(open_table(tmp_path / "t.csv")).columns}
+    found = {column.name: column for column in draft_schema(open_table(tmp_path / "t.csv")).columns}
     assert found["income"] == Integer(name="income", missing=("N",))
     assert isinstance(found["vote"], Boolean)
     assert found["vote"].missing == ()
@@ -266,7 +266,7 @@ def test_with_public_domains_a_column_without_an_empty_cell_is_declared_so(tmp_p
     path = tmp_path / "people.csv"
     drafted(path, cells)
     with open_table(path) as source:
-        found = gapless(source, draft(source, public_domains=True))
+        found = declare_non_nullable(source, draft_schema(source, public_domains=True))
     assert [found[name].nullable for name in ("full", "coded", "gap", "odd")] == [False, False, True, True]
     assert found["coded"].missing == ("NA",)
     assert all(column.nullable for column in describe(path).columns)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from kit.schema import predicates as small
 from understudy.schema import (
-    Broken,
+    BrokenRowPolicy,
     Identifier,
-    Never,
+    NeverRule,
     Schema,
     Unit,
-    holds,
+    holds_for_row,
     parse_schema,
 )
 from understudy.schema.predicates.ast import And, IfThen, Not, Or
@@ -51,8 +51,8 @@ predicates = st.recursive(
 @settings(max_examples=40, deadline=None)
 @given(rows, predicates)
 def test_sql_finds_the_rows_that_a_loop_finds(rows, predicate):
-    schema = Schema(columns=COLUMNS, rules=(Never(predicate=predicate),), broken=Broken.DROP)
-    right = [holds(predicate, row, small.CODECS) for row in rows]
+    schema = Schema(columns=COLUMNS, rules=(NeverRule(predicate=predicate),), broken=BrokenRowPolicy.DROP)
+    right = [holds_for_row(predicate, row, small.CODECS) for row in rows]
     table = Table(open_table(pl.DataFrame(rows, schema=dict.fromkeys(RAW, pl.String))), schema)
     assert table.broken() == sum(right)
     assert table.rows() == len(rows) - sum(right)
@@ -68,15 +68,15 @@ rules: [arrived <= left]
 PEOPLE = pl.DataFrame({"arrived": [1, 5, None, 9], "left": [2, 4, 3, 9], "ward": ["a", "b", "a", "b"]})
 
 
-def counts(broken: Broken, frame=PEOPLE) -> list[list[int]]:
+def counts(broken: BrokenRowPolicy, frame=PEOPLE) -> list[list[int]]:
     table = Table(open_table(frame), replace(STAYS, broken=broken))
     return [found.tolist() for found in table.counts([("arrived",), ("ward",), ()])]
 
 
 def test_rows_are_kept_dropped_or_emptied():
-    assert counts(Broken.KEEP) == [[0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1], [2, 2, 0], 4]
-    assert counts(Broken.DROP) == [[0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1], [2, 1, 0], 3]
-    assert counts(Broken.MISSING) == [[0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2], [2, 2, 0], 4]
+    assert counts(BrokenRowPolicy.KEEP) == [[0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1], [2, 2, 0], 4]
+    assert counts(BrokenRowPolicy.DROP) == [[0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1], [2, 1, 0], 3]
+    assert counts(BrokenRowPolicy.MISSING) == [[0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2], [2, 2, 0], 4]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow", "csv", "parquet"])
@@ -89,8 +89,8 @@ def test_every_container_is_read_alike(kind, tmp_path):
     else:
         frame = tmp_path / f"people.{kind}"
         (PEOPLE.write_csv if kind == "csv" else PEOPLE.write_parquet)(frame)
-    assert counts(Broken.DROP, frame) == counts(Broken.DROP)
-    assert counts(Broken.MISSING, frame) == counts(Broken.MISSING)
+    assert counts(BrokenRowPolicy.DROP, frame) == counts(BrokenRowPolicy.DROP)
+    assert counts(BrokenRowPolicy.MISSING, frame) == counts(BrokenRowPolicy.MISSING)
 
 
 def test_units_are_bounded_first_so_one_unit_breaks_at_most_its_rows():
@@ -99,14 +99,14 @@ def test_units_are_bounded_first_so_one_unit_breaks_at_most_its_rows():
         STAYS,
         columns=(Identifier(name="who"), *STAYS.columns),
         unit=Unit(id="who", max_rows=3),
-        broken=Broken.DROP,
+        broken=BrokenRowPolicy.DROP,
     )
     one = PEOPLE.with_columns(who=pl.lit("p"))
     many = pl.concat([one.filter(pl.col("arrived") == 5)] * 100 + [one.with_columns(who=pl.lit("q"))])
     table = Table(open_table(many), schema)
     assert 3 <= table.broken() <= 4
     assert table.rows() == 6 - table.broken()
-    assert table.units() == 1
+    assert table.count_units() == 1
 
 
 def test_what_is_left_to_learn_does_not_stop_a_rule():
@@ -143,25 +143,25 @@ ORDERED = parse_schema(
 PAIRS = [(a, b) for a in range(3) for b in range(3)]
 
 
-def left(rows: list[tuple[int, int]], broken: Broken) -> np.ndarray:
+def left(rows: list[tuple[int, int]], broken: BrokenRowPolicy) -> np.ndarray:
     frame = pl.DataFrame(rows, schema={"a": pl.Int64, "b": pl.Int64}, orient="row")
     with open_table(frame) as source:
         return Table(source, replace(ORDERED, broken=broken)).counts([("a", "b")])[0]
 
 
 @pytest.fixture(scope="module")
-def alone() -> dict[Broken, dict[tuple[int, int], np.ndarray]]:
+def alone() -> dict[BrokenRowPolicy, dict[tuple[int, int], np.ndarray]]:
     """What is left of each row that there can be, where it is the only one."""
-    return {broken: {row: left([row], broken) for row in PAIRS} for broken in Broken}
+    return {broken: {row: left([row], broken) for row in PAIRS} for broken in BrokenRowPolicy}
 
 
-@pytest.mark.parametrize("broken", Broken)
+@pytest.mark.parametrize("broken", BrokenRowPolicy)
 def test_one_row_changes_what_is_left_by_one_row_at_most(broken, alone):
     for (a, b), found in alone[broken].items():
-        assert found.sum() == (0 if broken is Broken.DROP and a > b else 1)
+        assert found.sum() == (0 if broken is BrokenRowPolicy.DROP and a > b else 1)
 
 
-@pytest.mark.parametrize("broken", Broken)
+@pytest.mark.parametrize("broken", BrokenRowPolicy)
 @settings(max_examples=10, deadline=None)
 @given(rows=st.lists(st.sampled_from(PAIRS), max_size=12))
 def test_each_row_is_judged_alone(broken, alone, rows):

@@ -22,18 +22,18 @@ from understudy.schema import (
     Datetime,
     Integer,
     Lattice,
-    Outside,
+    OutOfBoundsPolicy,
     Real,
     Time,
     codec_of,
 )
-from understudy.schema.columns.cell import plain
-from understudy.tables.reading.encode import code, index
-from understudy.tables.reading.grid import FAR
-from understudy.tables.sources.frame import frame
+from understudy.schema.columns.cell import to_plain_cell
+from understudy.tables.reading.encode import code_sql, index_sql
+from understudy.tables.reading.grid import MAX_INDEX_MAGNITUDE
+from understudy.tables.sources.frame import open_frame
 from understudy.tables.sql.engine import Engine
-from understudy.tables.sql.let_columns import Layers
-from understudy.tables.sql.stored import Stored, base_type
+from understudy.tables.sql.let_columns import QueryLayers
+from understudy.tables.sql.stored import StoredColumn, base_type
 
 ZONES = ["UTC", "Europe/Zurich", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe"]
 MISSING = ["NA", "-7", "-8.5", "-99.9", "7", "7.0", "1999-01-01", "00:00", "inf", "true", "2024-03-31 02:30"]
@@ -139,7 +139,7 @@ def columns(draw: st.DrawFn) -> Column:
         values = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=6, unique=True))
         listed = tuple(v for v in values if v not in common["missing"]) or ("only",)
         return Categorical(**common, values=listed, other=draw(st.sampled_from([None, "other"])))
-    common["outside"] = draw(st.sampled_from(Outside))
+    common["outside"] = draw(st.sampled_from(OutOfBoundsPolicy))
     if kind in (Integer, Real):
         step = draw(
             st.sampled_from(
@@ -169,13 +169,13 @@ ENGINE = Engine()
 
 def read(data: pa.Table, column: Column) -> tuple[list[int], list[int | None]]:
     """The code and the lattice index of each cell, as the database computes them."""
-    ready = frame(data)
+    ready = open_frame(data)
     ENGINE.register("cells", ready.data)
     (kind,) = ENGINE.types("cells").values()
-    stored = Stored("x0", base_type(kind), ready.zones["x"])
-    layers = Layers()
-    select = [code(layers, codec_of(column), stored, ENGINE.listing)]
-    select.append(index(layers, column, stored) if isinstance(column, Lattice) else "NULL")
+    stored = StoredColumn("x0", base_type(kind), ready.zones["x"])
+    layers = QueryLayers()
+    select = [code_sql(layers, codec_of(column), stored, ENGINE.create_enum)]
+    select.append(index_sql(layers, column, stored) if isinstance(column, Lattice) else "NULL")
     rows = ENGINE.run(layers.query("cells", select), doing="testing")
     return [row[0] for row in rows], [row[1] for row in rows]
 
@@ -186,15 +186,15 @@ def expected(cells: list[Any], column: Column) -> tuple[list[int], list[int | No
 
 
 def expected_index(value: object, codec: Codec) -> int | None:
-    """What `index` promises, in terms of the codec: clipped far out, none for missing cells and for what is no value."""
-    column, cell = codec.column, plain(value)
-    place = codec._place(cell)
+    """What `index_sql` promises, in terms of the codec: clipped far out, none for missing cells and for what is no value."""
+    column, cell = codec.column, to_plain_cell(value)
+    place = codec._own_code(cell)
     if not isinstance(column, Lattice) or cell is None or (place is not None and place >= codec.spelled(0)):
         return None
     index = codec._index(cell)
-    if index is None or (column.outside is Outside.MISSING and not column.low <= index <= column.high):
+    if index is None or (column.outside is OutOfBoundsPolicy.MISSING and not column.low <= index <= column.high):
         return None
-    return max(-FAR, min(FAR, index))
+    return max(-MAX_INDEX_MAGNITUDE, min(MAX_INDEX_MAGNITUDE, index))
 
 
 @settings(max_examples=100, deadline=None)
@@ -278,7 +278,7 @@ def test_far_values_never_wrap():
     far = [2**63 - 1, -(2**63), 0]
     codes, indices = read(pa.table({"x": far}), column)
     assert codes == expected(far, column)[0]
-    assert indices == [FAR, -FAR, 0]
+    assert indices == [MAX_INDEX_MAGNITUDE, -MAX_INDEX_MAGNITUDE, 0]
 
 
 def test_a_double_is_never_rounded_twice():

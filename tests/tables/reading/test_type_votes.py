@@ -12,23 +12,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.schema import Boolean, Date, Datetime, Integer, Real, Schema, Time, Undeclared, codec_of
-from understudy.tables import CANDIDATES, EMPTY, TEXT, Table, open_table, supports
+from understudy.schema import Boolean, Date, Datetime, Integer, Real, Schema, Time, UndeclaredColumn, codec_of
+from understudy.tables import EMPTY_CANDIDATE, TEXT_CANDIDATE, TYPE_CANDIDATES, Table, is_readable_as, open_table
 
 
 def votes(cells: list[str | None], missing: tuple[str, ...] = ()) -> list[list[str]]:
     columns = {f"c{i}": [cell] for i, cell in enumerate(cells)}
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-    schema = Schema(columns=tuple(Undeclared(name=name, missing=missing) for name in columns))
+    schema = Schema(columns=tuple(UndeclaredColumn(name=name, missing=missing) for name in columns))
     with open_table(frame) as source:
         counts = Table(source, schema).votes(list(columns))
     assert counts.dtype == np.int64
     assert counts.sum(axis=1).tolist() == [1] * len(cells)
-    return [CANDIDATES[int(row.argmax())] for row in counts]
+    return [TYPE_CANDIDATES[int(row.argmax())] for row in counts]
 
 
 CELLS = {
-    EMPTY: ["", None, "NA"],
+    EMPTY_CANDIDATE: ["", None, "NA"],
     "bit": ["0", "1", " 1"],
     "truth": ["true", "false"],
     "boolean": ["True", "False", "YES", "no", "t", "N"],
@@ -41,7 +41,20 @@ CELLS = {
     "instant": ["2024-02-29T10:00:30.5Z", "2024-02-29 10:00+01:00", "2024-02-29 10:00:30-0530"],
     "datetime": ["2024-02-29 10:00", "2024-02-29T10:00:30.5"],
     "time": ["10:00", "23:59:59.5"],
-    TEXT: ["x", " ", "007", "00.5", "1,5", "2024-02-30", "24:00", "2024-01-01 25:00", "nan", "inf", "0x1F", "é"],
+    TEXT_CANDIDATE: [
+        "x",
+        " ",
+        "007",
+        "00.5",
+        "1,5",
+        "2024-02-30",
+        "24:00",
+        "2024-01-01 25:00",
+        "nan",
+        "inf",
+        "0x1F",
+        "é",
+    ],
 }
 
 
@@ -51,15 +64,15 @@ def test_a_cell_votes_for_the_most_specific_type():
 
 
 def test_support_is_a_partial_order_and_the_list_follows_it():
-    for a in CANDIDATES:
-        assert supports(a, a)
-        assert supports(a, TEXT)
-        for b in CANDIDATES:
-            if a not in (b, EMPTY) and supports(a, b):
-                assert not supports(b, a)
-                assert CANDIDATES.index(a) < CANDIDATES.index(b) or (a, b) == ("bit", "boolean")
-            for c in CANDIDATES:
-                assert not (supports(a, b) and supports(b, c)) or supports(a, c)
+    for a in TYPE_CANDIDATES:
+        assert is_readable_as(a, a)
+        assert is_readable_as(a, TEXT_CANDIDATE)
+        for b in TYPE_CANDIDATES:
+            if a not in (b, EMPTY_CANDIDATE) and is_readable_as(a, b):
+                assert not is_readable_as(b, a)
+                assert TYPE_CANDIDATES.index(a) < TYPE_CANDIDATES.index(b) or (a, b) == ("bit", "boolean")
+            for c in TYPE_CANDIDATES:
+                assert not (is_readable_as(a, b) and is_readable_as(b, c)) or is_readable_as(a, c)
 
 
 @pytest.mark.parametrize("candidate", ["boolean", "integer", "real", "date", "datetime", "time"])
@@ -75,10 +88,14 @@ def test_what_supports_a_type_can_be_read_as_it(candidate):
     }
     column = columns[candidate]
     for kind, cells in CELLS.items():
-        if kind != EMPTY and supports(kind, candidate):
+        if kind != EMPTY_CANDIDATE and is_readable_as(kind, candidate):
             for cell in cells:
                 text = cell.strip()
-                read = codec_of(column).knows(text) if isinstance(column, Boolean) else column.parse(text) is not None
+                read = (
+                    codec_of(column).has_own_code(text)
+                    if isinstance(column, Boolean)
+                    else column.parse(text) is not None
+                )
                 assert read, (candidate, kind)
 
 
@@ -86,22 +103,26 @@ def test_what_supports_a_type_can_be_read_as_it(candidate):
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1, max_size=50))
 def test_any_text_votes_once(cells):
     with open_table(pl.DataFrame({"x": cells})) as source:
-        assert Table(source, Schema(columns=(Undeclared(name="x"),))).votes(["x"]).sum() == len(cells)
+        assert Table(source, Schema(columns=(UndeclaredColumn(name="x"),))).votes(["x"]).sum() == len(cells)
 
 
 def test_wide_tables_vote_in_parts():
     frame = pl.DataFrame({f"c{i}": ["x" if i % 2 else "2.5"] for i in range(20)})
     with open_table(frame) as source:
-        counts = Table(source, Schema(columns=tuple(Undeclared(name=n) for n in frame.columns))).votes(frame.columns)
-    assert [CANDIDATES[int(row.argmax())] for row in counts] == ["decimal1", TEXT] * 10
+        counts = Table(source, Schema(columns=tuple(UndeclaredColumn(name=n) for n in frame.columns))).votes(
+            frame.columns
+        )
+    assert [TYPE_CANDIDATES[int(row.argmax())] for row in counts] == ["decimal1", TEXT_CANDIDATE] * 10
 
 
 def test_typed_columns_vote_too():
     frame = pl.DataFrame({"a": [1, 2], "b": [[1], None]})
     with open_table(frame) as source:
-        counts = Table(source, Schema(columns=(Undeclared(name="a"), Undeclared(name="b")))).votes(["a", "b"])
-    assert counts[0][CANDIDATES.index("bit")] == counts[0][CANDIDATES.index("integer")] == 1
-    assert counts[1][CANDIDATES.index(TEXT)] == counts[1][CANDIDATES.index(EMPTY)] == 1
+        counts = Table(source, Schema(columns=(UndeclaredColumn(name="a"), UndeclaredColumn(name="b")))).votes(
+            ["a", "b"]
+        )
+    assert counts[0][TYPE_CANDIDATES.index("bit")] == counts[0][TYPE_CANDIDATES.index("integer")] == 1
+    assert counts[1][TYPE_CANDIDATES.index(TEXT_CANDIDATE)] == counts[1][TYPE_CANDIDATES.index(EMPTY_CANDIDATE)] == 1
 
 
 STORED = {
@@ -114,7 +135,12 @@ STORED = {
     "date": [pa.array([date(2024, 2, 29), date(1999, 1, 1)], kind) for kind in (pa.date32(), pa.date64())]
     + [pa.array([datetime(2024, 2, 29), datetime(1999, 1, 1)], pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")],
     "datetime": [pa.array([datetime(2024, 2, 29, 10), datetime(1999, 1, 1, 0, 0, 1)], pa.timestamp("us"))],
-    EMPTY: [pa.nulls(2), pa.array([float("nan")] * 2), pa.array([None, None], pa.int64()), pa.array(["", None])],
+    EMPTY_CANDIDATE: [
+        pa.nulls(2),
+        pa.array([float("nan")] * 2),
+        pa.array([None, None], pa.int64()),
+        pa.array(["", None]),
+    ],
 }
 
 
@@ -123,8 +149,8 @@ def test_a_stored_cell_votes_as_its_text_does(kind):
     """So that a type which one cell decides, such as floats for whole numbers beside an empty cell, moves no other cell's vote."""
     table = pa.table({f"c{i}": column for i, column in enumerate(STORED[kind])})
     with open_table(table) as source:
-        counts = Table(source, Schema(columns=tuple(Undeclared(name=n) for n in table.column_names))).votes(
+        counts = Table(source, Schema(columns=tuple(UndeclaredColumn(name=n) for n in table.column_names))).votes(
             table.column_names
         )
-    assert [CANDIDATES[int(row.argmax())] for row in counts] == [kind] * len(STORED[kind])
+    assert [TYPE_CANDIDATES[int(row.argmax())] for row in counts] == [kind] * len(STORED[kind])
     assert counts.max(axis=1).tolist() == [2] * len(STORED[kind])

@@ -26,7 +26,7 @@ def refusal(path: Path) -> str:
 def test_a_sound_file_weighs_nothing(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(ROWS))
-    compressed.weigh(path)
+    compressed.refuse_packed_bomb(path)
     assert compressed.open_bytes(path).read() == ROWS
 
 
@@ -60,9 +60,9 @@ def test_a_flipped_bit_that_unpacks_is_found_by_the_sum(tmp_path):
 def test_what_packs_well_is_no_bomb(tmp_path, monkeypatch):
     """A small file may unpack to many times its size; a large one may not."""
     path = bombs.packed(tmp_path / "t.csv.gz", b"1,2\n", 2 * bombs.PART)
-    compressed.weigh(path)
-    monkeypatch.setattr(compressed, "FREE", bombs.PART)
+    compressed.refuse_packed_bomb(path)
+    monkeypatch.setattr(compressed, "FREE_UNPACKED_BYTES", bombs.PART)
     with pytest.raises(TableError, match=r"t\.csv\.gz:\d+: unpacks to more than 200 times its size"):
-        compressed.weigh(path)
-    monkeypatch.setattr(compressed, "RATIO", 2_000)
-    compressed.weigh(path)
+        compressed.refuse_packed_bomb(path)
+    monkeypatch.setattr(compressed, "MAX_UNPACK_RATIO", 2_000)
+    compressed.refuse_packed_bomb(path)

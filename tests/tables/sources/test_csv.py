@@ -42,7 +42,7 @@ ODD = {
     "no text": (b"4,\xff\xfe,6", ("4", "\ufffd\ufffd", "6")),
     "nul": (b"4,\x00,6", ("4", "\x00", "6")),
     "spaces": (b" 4 ,5, 6", (" 4 ", "5", " 6")),
-    "huge": (b"4," + b"x" * (csv.CELL_BYTES + 1) + b",6", ("4", None, "6")),
+    "huge": (b"4," + b"x" * (csv.MAX_CSV_CELL_BYTES + 1) + b",6", ("4", None, "6")),
 }
 
 
@@ -182,7 +182,7 @@ def test_files_without_a_header_line_need_names(tmp_path):
 
 def test_a_header_line_longer_than_a_chunk_is_read_to_its_end(tmp_path):
     names = [f"{'c' * 200}{i}" for i in range(2000)]
-    assert len(",".join(names)) > csv.CHUNK
+    assert len(",".join(names)) > csv.CSV_CHUNK_BYTES
     with open_table(written(tmp_path / "t.csv", ",".join(names).encode() + b"\n")) as source:
         assert source.names == tuple(names)
 
@@ -209,10 +209,10 @@ def test_a_header_alone_is_an_empty_table(content, tmp_path):
         (b"\n\r\na,b,a\n", "t.csv:3: columns 1 and 3 have one name"),
         ("a,Größe\n".encode("latin-1"), "t.csv:1: the name of column 2 is no text in utf-8. Say which encoding"),
         (
-            b",".join(b"c%d" % i for i in range(csv.NAMES + 1)),
+            b",".join(b"c%d" % i for i in range(csv.MAX_HEADER_NAMES + 1)),
             "t.csv:1: the header line names more than 5,000 columns",
         ),
-        (b"a" * (csv.HEADER_BYTES + 1), "t.csv:1: the header line .* is longer than 1 MB"),
+        (b"a" * (csv.MAX_HEADER_BYTES + 1), "t.csv:1: the header line .* is longer than 1 MB"),
     ],
 )
 def test_a_header_that_names_nothing_is_refused(content, says, tmp_path):
@@ -254,7 +254,7 @@ def reference(content: bytes, width: int, multiline: bool) -> list[tuple[str | N
     """The rules, by the tokenizer alone."""
     text = content.decode(errors="replace").encode()
     found = []
-    for record in csv._records(iter([text]), b",", csv.QUOTED_LINES if multiline else 0):
+    for record in csv._read_records(iter([text]), b",", csv.MAX_QUOTED_LINES if multiline else 0):
         if record or width == 1:
             cells = [(c.decode() or None) for c in record[:width]]
             found.append(tuple(cells + [None] * (width - len(cells))))
@@ -283,14 +283,14 @@ def test_both_ways_of_reading_give_the_same_rows_at_length(content, width, multi
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(pieces, max_size=40).map(b"".join), st.integers(1, 7), st.sampled_from([0, csv.QUOTED_LINES]))
+@given(st.lists(pieces, max_size=40).map(b"".join), st.integers(1, 7), st.sampled_from([0, csv.MAX_QUOTED_LINES]))
 @example(b' ""', 1, 0)
 @example(b'1,  "2"\n3, "4,"', 3, 0)
 def test_where_the_bytes_are_cut_does_not_matter(content, size, lines):
     text = content.decode(errors="replace").encode()
     pieces = [text[i : i + size] for i in range(0, len(text), size)]
-    whole = list(csv._records(iter([text] if text else []), b",", lines))
-    assert list(csv._records(iter(pieces), b",", lines)) == whole
+    whole = list(csv._read_records(iter([text] if text else []), b",", lines))
+    assert list(csv._read_records(iter(pieces), b",", lines)) == whole
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -303,16 +303,16 @@ def test_cleanliness_does_not_depend_on_the_size_of_a_chunk(content, size, lines
     path = written(tmp_path / "t.csv", content)
     whole = csv._is_clean(path, b",", lines, alone=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv, "CHUNK", size)
+        patch.setattr(csv, "CSV_CHUNK_BYTES", size)
         assert csv._is_clean(path, b",", lines, alone=False) == whole
 
 
 def test_a_quoted_cell_closes_within_a_hundred_lines(tmp_path):
-    long = b'1,"' + b"x\n" * (csv.QUOTED_LINES + 1) + b'",3\n'
+    long = b'1,"' + b"x\n" * (csv.MAX_QUOTED_LINES + 1) + b'",3\n'
     found = rows(written(tmp_path / "t.csv", b"a,b,c\n" + long + b"7,8,9\n"), multiline=True)
     assert found[0] == ("1", '"x', None)
     assert found[-1] == ("7", "8", "9")
-    assert len(found) == 2 + csv.QUOTED_LINES + 1
+    assert len(found) == 2 + csv.MAX_QUOTED_LINES + 1
 
 
 def test_a_private_copy_is_removed_once_it_is_read(tmp_path):
@@ -328,7 +328,7 @@ def test_a_row_too_long_for_the_database_is_cut_short(tmp_path):
     cell = b'"' + b"\n".join([b"x" * 1000] * 90) + b'"'
     names = b",".join(b"c%d" % i for i in range(60))
     path = written(tmp_path / "t.csv", names + b"\n" + b",".join([cell] * 60) + b"\n" + b",".join([b"7"] * 60) + b"\n")
-    assert csv._is_clean(path, b",", csv.QUOTED_LINES, alone=False)
+    assert csv._is_clean(path, b",", csv.MAX_QUOTED_LINES, alone=False)
     first, second = rows(path, multiline=True)
     assert len(first[0] or "") == 90 * 1001 - 1
     assert first[-1] is None
@@ -339,29 +339,29 @@ def test_a_row_too_long_for_the_database_is_cut_short(tmp_path):
 @pytest.mark.parametrize("before", [0, 1, 37, 99])
 def test_how_far_a_quote_reaches_does_not_depend_on_where_it_stands(before, lines, monkeypatch):
     """A cell that closes too late is bare wherever in the file it is, and one that closes in time is quoted."""
-    monkeypatch.setattr(csv, "QUOTED_BYTES", 50)
+    monkeypatch.setattr(csv, "MAX_QUOTED_BYTES", 50)
     near, far = b'"' + b"x," * 10 + b'",1', b'"' + b"x," * 40 + b'",1'
     text = b"a" * before + b"\n" + near + b"\n" + far + b"\n"
     for size in (1, 20, 64, 1000):
         pieces = [text[i : i + size] for i in range(0, len(text), size)]
-        rows = list(csv._records(iter(pieces), b",", lines))
+        rows = list(csv._read_records(iter(pieces), b",", lines))
         assert rows[-2:] == [[b"x," * 10, b"1"], [*far.split(b",")]]
 
 
 def test_cells_beyond_the_header_are_passed_over_unread():
     rows = [b"1,2", b"1,2,3,4", b'1,"2,3",4,5', b"", b'1,2,"3', b"1"]
-    found = list(csv._records(iter([b"\r\n".join(rows)]), b",", 0, 2))
+    found = list(csv._read_records(iter([b"\r\n".join(rows)]), b",", 0, 2))
     assert [row[:2] for row in found] == [[b"1", b"2"], [b"1", b"2"], [b"1", b"2,3"], [], [b"1", b"2"], [b"1"]]
 
 
 def test_an_unfinished_cell_is_looked_through_once(monkeypatch):
     """A line of a thousand pieces without an end: the search for the end goes on where it stopped."""
     started = []
-    search = csv._edge
+    search = csv._find_edge
     monkeypatch.setattr(
-        csv, "_edge", lambda edges, buffer, start: started.append(start) or search(edges, buffer, start)
+        csv, "_find_edge", lambda edges, buffer, start: started.append(start) or search(edges, buffer, start)
     )
-    assert list(csv._records(iter([b"x" * 100] * 1000), b",", 0)) == [[b"x" * 100_000]]
+    assert list(csv._read_records(iter([b"x" * 100] * 1000), b",", 0)) == [[b"x" * 100_000]]
     assert started == sorted(set(started))
     assert len(started) == 1001
 
@@ -370,7 +370,7 @@ def test_a_long_cell_of_many_lines_is_missing_whatever_the_rest_of_the_file_is(t
     """A file that could be read as it is, and the same with a stray quote in another row, say the same of it."""
     long = b'1,"' + (b"x" * 5000 + b"\n") * 60 + b'"\n'
     (tmp_path / "t.csv").write_bytes(b"a,b\n" + long)
-    assert not csv._is_clean(tmp_path / "t.csv", b",", csv.QUOTED_LINES, alone=False)
+    assert not csv._is_clean(tmp_path / "t.csv", b",", csv.MAX_QUOTED_LINES, alone=False)
 
 
 @pytest.mark.parametrize("content", [b"# of rooms,rent\n3,500\n", b'"# of rooms"\n3\n', b"#id\n3\n"])

@@ -30,25 +30,25 @@ pieces = st.sampled_from(
         b'"x\ny"',
     ]
 )
-HOWS = {lines: csv.Dialect(",", "utf-8", ("x", "y"), header=False, lines=lines) for lines in (0, csv.QUOTED_LINES)}
+HOWS = {lines: csv.Dialect(",", "utf-8", ("x", "y"), header=False, lines=lines) for lines in (0, csv.MAX_QUOTED_LINES)}
 
 
 def copied(content: bytes, how: csv.Dialect, directory: Path) -> bytes:
     path = directory / "t.csv"
     path.write_bytes(content)
-    csv.tidy(path, how, directory / "copy.csv", anyway=True)
+    csv.prepare_csv(path, how, directory / "copy.csv", anyway=True)
     return (directory / "copy.csv").read_bytes().removeprefix(b"\xef\xbb\xbf")
 
 
 def cells(content: bytes, lines: int) -> list[list[bytes]]:
-    return [row[:2] for row in csv._records(iter([content] if content else []), b",", lines) if row]
+    return [row[:2] for row in csv._read_records(iter([content] if content else []), b",", lines) if row]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.lists(pieces, max_size=40).map(b"".join), lines=st.sampled_from(sorted(HOWS)))
 @example(content=b'1, "2"x\n"\n', lines=0)
 @example(content=b'"a" ,b"\r"c', lines=0)
-@example(content=b'1,"a\rb"\r"2\r3', lines=csv.QUOTED_LINES)
+@example(content=b'1,"a\rb"\r"2\r3', lines=csv.MAX_QUOTED_LINES)
 def test_a_copy_holds_the_rows_that_the_tokenizer_finds_each_quoted_properly(content, lines, tmp_path):
     copy = copied(content, HOWS[lines], tmp_path)
     found = [row or [b""] for row in cells(copy, lines)]
@@ -61,16 +61,18 @@ def test_a_line_breaks_at_the_end_of_a_chunk_as_anywhere(tmp_path, monkeypatch):
     content = b'a,b"\r\n1,2\r\r\n"3" ,4\r5,6'
     whole = copied(content, HOWS[0], tmp_path)
     for size in range(1, 8):
-        monkeypatch.setattr(csv, "CHUNK", size)
+        monkeypatch.setattr(csv, "CSV_CHUNK_BYTES", size)
         assert cells(copied(content, HOWS[0], tmp_path), 0) == cells(whole, 0)
 
 
-@pytest.mark.parametrize("size", [csv_copy.CELL_BYTES - 1, csv_copy.CELL_BYTES, csv_copy.CELL_BYTES + 1])
+@pytest.mark.parametrize(
+    "size", [csv_copy.MAX_CSV_CELL_BYTES - 1, csv_copy.MAX_CSV_CELL_BYTES, csv_copy.MAX_CSV_CELL_BYTES + 1]
+)
 def test_a_long_cell_is_missing_and_its_neighbours_are_not(size, tmp_path):
     copy = copied(b'1,"q\n2,' + b"x" * size + b"\n3,4\n", HOWS[0], tmp_path)
     first, second, third = cells(copy, 0)
     assert (first, third) == ([b"1", b'"q'], [b"3", b"4"])
-    assert len(second[1]) == (size if size <= csv_copy.CELL_BYTES else 0)
+    assert len(second[1]) == (size if size <= csv_copy.MAX_CSV_CELL_BYTES else 0)
 
 
 def calls_made(content: bytes, how: csv.Dialect, directory: Path) -> int:
@@ -84,7 +86,7 @@ def calls_made(content: bytes, how: csv.Dialect, directory: Path) -> int:
 
     sys.setprofile(count)
     try:
-        csv.tidy(directory / "t.csv", how, directory / "copy.csv")
+        csv.prepare_csv(directory / "t.csv", how, directory / "copy.csv")
     finally:
         sys.setprofile(None)
     return made

@@ -61,8 +61,8 @@ def tidied(content: bytes, codec: str, directory: Path) -> list[bytes]:
     """The rows of a file, as they are handed to the database."""
     path = directory / "t.csv"
     path.write_bytes(content)
-    how = csv.dialect(path, delimiter=",", encoding=codec, header=True)
-    copy = csv.tidy(path, how, directory / "copy.csv", anyway=True).path
+    how = csv.detect_dialect(path, delimiter=",", encoding=codec, header=True)
+    copy = csv.prepare_csv(path, how, directory / "copy.csv", anyway=True).path
     return copy.read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
 
 

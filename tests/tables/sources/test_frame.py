@@ -14,7 +14,7 @@ from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
 from understudy.schema import Boolean, Integer, Schema
 from understudy.tables import Table, open_table
-from understudy.tables.sources.frame import frame
+from understudy.tables.sources.frame import open_frame
 
 
 class Once:
@@ -47,14 +47,14 @@ ROWS = {"age": [31, None, 40], "sex": ["F", "M", None]}
     ids=["pyarrow", "polars", "duckdb", "reader"],
 )
 def test_a_stream_is_a_table(table: Any) -> None:
-    found = frame(table)
+    found = open_frame(table)
     assert found.names == ("age", "sex")
     assert found.kind == "pyarrow"
 
 
 def test_a_stream_that_breaks_says_nothing_of_why() -> None:
     with pytest.raises(TableError) as caught:
-        frame(Broken())
+        open_frame(Broken())
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is None
 

@@ -19,7 +19,7 @@ from understudy.schema import Categorical, Column, Datetime, Real, Schema, Time,
 from understudy.tables import Table, open_table
 from understudy.tables.sources import parquet_footer
 from understudy.tables.sources.parquet import ParquetFiles
-from understudy.tables.sources.parquet_footer import LOGICAL, SCHEMA
+from understudy.tables.sources.parquet_footer import LOGICAL_TYPE_FIELD, SCHEMA_FIELD
 
 MOMENT = Datetime(name="x", min=datetime(1969, 1, 1), max=datetime(2030, 1, 1), resolution=timedelta(seconds=1))
 CLOCK = Time(name="x", resolution=timedelta(minutes=1))
@@ -32,13 +32,13 @@ def annotated(path: Path, column: pa.Array, **fields: Any) -> Path:
     pq.write_table(pa.table({"x": column}), path, store_schema=False)
     data = path.read_bytes()
     length = int.from_bytes(data[-8:-4], "little")
-    parquet_footer = thrift.read(data[-8 - length : -8])
-    element = parquet_footer[SCHEMA][1][1][1]
+    parquet_footer = thrift.read_struct(data[-8 - length : -8])
+    element = parquet_footer[SCHEMA_FIELD][1][1][1]
     element |= {int(number[1:]): value for number, value in fields.items()}
     if "_10" not in fields:
-        element.pop(LOGICAL, None)
-    parquet_footer[SCHEMA][1][1][1] = dict(sorted(element.items()))
-    end = thrift.written(parquet_footer)
+        element.pop(LOGICAL_TYPE_FIELD, None)
+    parquet_footer[SCHEMA_FIELD][1][1][1] = dict(sorted(element.items()))
+    end = thrift.write_struct(parquet_footer)
     path.write_bytes(data[: -8 - length] + end + len(end).to_bytes(4, "little") + b"PAR1")
     return path
 
@@ -52,7 +52,7 @@ def codes(path: Path, column: Column, *, around: bool = False) -> list[int]:
     with open_table(path) as source:
         if around:
             assert source._parquet is not None
-            source._parquet._readable = lambda *_: False  # type: ignore[method-assign]
+            source._parquet._is_readable = lambda *_: False  # type: ignore[method-assign]
         table = Table(source, Schema(columns=(column,)))
         table.encode()
         assert table._codes is not None
@@ -140,7 +140,7 @@ def test_sound_files_are_not_copied(tmp_path):
 
 def test_only_types_that_can_be_contradicted_are_tried_out(tmp_path, monkeypatch):
     """Numbers and texts need no second look, however many there are."""
-    monkeypatch.setattr(ParquetFiles, "_readable", lambda *_: pytest.fail("tried out"))
+    monkeypatch.setattr(ParquetFiles, "_is_readable", lambda *_: pytest.fail("tried out"))
     pq.write_table(
         pa.table({"x": [1], "y": ["a"], "z": np.array([1.5]), "u": pa.array([1], pa.timestamp("us"))}),
         tmp_path / "t.parquet",
@@ -202,10 +202,10 @@ def test_what_a_footer_states_is_read_alike_by_the_database_and_by_ourselves(tmp
         sum(getattr(chunk, word) for chunk in chunks)
         for word in ("num_values", "total_uncompressed_size", "total_compressed_size")
     )
-    assert parquet_footer.sizes(path) == stated
+    assert parquet_footer.sum_column_sizes(path) == stated
     path.write_bytes(b"PAR1" + b"\xff" * 6 + b"\x06\0\0\0PAR1")
     with pytest.raises(TableError, match=r"t\.parquet: its footer is damaged"):
-        parquet_footer.sizes(path)
+        parquet_footer.sum_column_sizes(path)
 
 
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.errors import TableError
-from understudy.tables.sources.parquet_footer import plain_copy
-from understudy.thrift import read
-from understudy.thrift import written as as_bytes
+from understudy.tables.sources.parquet_footer import write_plain_copy
+from understudy.thrift import read_struct
+from understudy.thrift import write_struct as as_bytes
 
 TABLE = pa.table(
     {
@@ -41,14 +41,14 @@ def footer(path: Path) -> bytes:
 @pytest.mark.parametrize("options", [{}, {"row_group_size": 1}, {"version": "1.0"}, {"compression": "zstd"}], ids=str)
 def test_a_footer_is_written_as_it_was_read(options, tmp_path):
     held = footer(written(tmp_path / "t.parquet", **options))
-    assert as_bytes(read(held)) == held
+    assert as_bytes(read_struct(held)) == held
 
 
 def test_a_footer_with_very_many_columns_is_written_as_it_was_read(tmp_path):
     """Lists of fifteen and more say their length otherwise."""
     pq.write_table(pa.table({f"c{i}": [i] for i in range(300)}), tmp_path / "t.parquet")
     held = footer(tmp_path / "t.parquet")
-    assert as_bytes(read(held)) == held
+    assert as_bytes(read_struct(held)) == held
 
 
 def types(path: Path) -> list[str]:
@@ -56,14 +56,14 @@ def types(path: Path) -> list[str]:
 
 
 def test_only_the_columns_asked_for_lose_their_meaning(tmp_path):
-    plain_copy(written(tmp_path / "t.parquet"), tmp_path / "copy.parquet", {1, 5})
+    write_plain_copy(written(tmp_path / "t.parquet"), tmp_path / "copy.parquet", {1, 5})
     assert types(tmp_path / "copy.parquet") == [
         "VARCHAR", "BIGINT", "TIME", "VARCHAR[]", "STRUCT(a STRUCT(b VARCHAR))", "MAP(BLOB, BIGINT)", "BIGINT",
     ]  # fmt: skip
 
 
 def test_nested_columns_keep_their_shape_and_every_cell_its_bytes(tmp_path):
-    plain_copy(written(tmp_path / "t.parquet"), tmp_path / "copy.parquet", range(7))
+    write_plain_copy(written(tmp_path / "t.parquet"), tmp_path / "copy.parquet", range(7))
     assert types(tmp_path / "copy.parquet")[3:5] == ["BLOB[]", "STRUCT(a STRUCT(b BLOB))"]
     rows = duckdb.connect().execute(f"FROM read_parquet('{tmp_path}/copy.parquet')").fetchall()
     assert rows == [
@@ -73,7 +73,7 @@ def test_nested_columns_keep_their_shape_and_every_cell_its_bytes(tmp_path):
 
 
 def test_a_copy_holds_no_statistics(tmp_path):
-    plain_copy(written(tmp_path / "t.parquet"), tmp_path / "copy.parquet", {1})
+    write_plain_copy(written(tmp_path / "t.parquet"), tmp_path / "copy.parquet", {1})
     group = pq.ParquetFile(tmp_path / "copy.parquet").metadata.row_group(0)
     assert [group.column(i).statistics for i in range(group.num_columns)] == [None] * group.num_columns
 
@@ -81,7 +81,7 @@ def test_a_copy_holds_no_statistics(tmp_path):
 def test_the_original_is_left_alone(tmp_path):
     path = written(tmp_path / "t.parquet")
     before = path.read_bytes()
-    plain_copy(path, tmp_path / "copy.parquet", {1})
+    write_plain_copy(path, tmp_path / "copy.parquet", {1})
     assert path.read_bytes() == before
 
 
@@ -89,4 +89,4 @@ def test_the_original_is_left_alone(tmp_path):
 def test_a_file_without_a_footer_is_refused_in_one_line(data, tmp_path):
     (tmp_path / "t.parquet").write_bytes(data)
     with pytest.raises(TableError, match=r"t\.parquet: has no footer"):
-        plain_copy(tmp_path / "t.parquet", tmp_path / "copy.parquet", {0})
+        write_plain_copy(tmp_path / "t.parquet", tmp_path / "copy.parquet", {0})

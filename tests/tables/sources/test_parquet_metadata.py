@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from understudy.tables.sources.parquet_metadata import stated
+from understudy.tables.sources.parquet_metadata import read_stated_types
 from understudy.tables.sources.source import open_table
 
 LABELS = "dictionary<values=string, indices=int32, ordered=0>"
@@ -66,7 +66,7 @@ def beside(tmp_path, texts):
     with pq.ParquetWriter(tmp_path / "a.parquet", table.schema, store_schema=False) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata(texts)
-    return stated(tmp_path / "a.parquet", {"c": "VARCHAR", "t": "TIMESTAMP WITH TIME ZONE", "i": "BIGINT"})
+    return read_stated_types(tmp_path / "a.parquet", {"c": "VARCHAR", "t": "TIMESTAMP WITH TIME ZONE", "i": "BIGINT"})
 
 
 def arrow(**types):

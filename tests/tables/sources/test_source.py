@@ -278,8 +278,8 @@ def test_a_guarded_table_is_read_by_the_names_and_labels_that_are_known(tmp_path
         )
     )
     with open_table(path) as source:
-        read = source.unguarded(["=a", "c"])
+        read = source.without_formula_guards(["=a", "c"])
         assert read.names == ("=a", "'=other", "c")
         table = Table(read, schema)
         assert [table.counts([(name,)])[0].tolist() for name in schema] == [[2, 1, 0], [2, 1, 0]]
-        assert source.unguarded(["c"]).relation == read.relation  # read once
+        assert source.without_formula_guards(["c"]).relation == read.relation  # read once

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from understudy.tables.sql import arrow_stream
-from understudy.tables.sql.arrow_stream import Physical
-from understudy.tables.sql.physical import plain_format, reading
+from understudy.tables.sql.arrow_stream import PhysicalStream
+from understudy.tables.sql.physical import physical_format, reading_of_format
 
 TABLE = pa.table(
     {
@@ -27,7 +27,7 @@ TABLE = pa.table(
 
 
 def test_a_stream_says_how_its_columns_are_stored():
-    found = pa.table(Physical(TABLE))
+    found = pa.table(PhysicalStream(TABLE))
     kinds = [
         pa.binary(),
         pa.int64(),
@@ -49,12 +49,12 @@ def test_a_stream_says_how_its_columns_are_stored():
 
 
 def test_the_declared_formats_are_kept():
-    assert Physical(TABLE).formats == (b"u", b"tsm:Europe/Oslo", b"u", b"+l", b"g", b"w:16")
+    assert PhysicalStream(TABLE).formats == (b"u", b"tsm:Europe/Oslo", b"u", b"+l", b"g", b"w:16")
 
 
 @pytest.mark.parametrize("frame", [TABLE, pl.DataFrame({"text": ["a", None], "n": [1, 2]})], ids=["pyarrow", "polars"])
 def test_a_stream_can_be_read_again_and_again(frame):
-    physical = Physical(frame)
+    physical = PhysicalStream(frame)
     connection = duckdb.connect()
     connection.register("t", physical)
     for _ in range(3):
@@ -64,13 +64,13 @@ def test_a_stream_can_be_read_again_and_again(frame):
 def test_a_capsule_that_nobody_takes_lets_go_of_its_rows():
     """A relation's connection is free again: an open result would block it."""
     connection = duckdb.connect()
-    physical = Physical(connection.sql("SELECT range AS x FROM range(10)"))
-    before = len(arrow_stream._waiting)
+    physical = PhysicalStream(connection.sql("SELECT range AS x FROM range(10)"))
+    before = len(arrow_stream._streams_in_capsules)
     capsule = physical.__arrow_c_stream__()
-    assert len(arrow_stream._waiting) == before + 1
+    assert len(arrow_stream._streams_in_capsules) == before + 1
     del capsule
     gc.collect()
-    assert len(arrow_stream._waiting) == before
+    assert len(arrow_stream._streams_in_capsules) == before
     assert connection.execute("SELECT 1").fetchall() == [(1,)]
 
 
@@ -81,7 +81,7 @@ def test_nothing_keeps_a_frame_alive():
 
     held = Held()
     gone = weakref.ref(held)
-    physical = Physical(held)
+    physical = PhysicalStream(held)
     assert pa.table(physical).num_rows == 2
     del held, physical
     gc.collect()
@@ -97,11 +97,11 @@ def test_nothing_keeps_a_frame_alive():
     ids=str,
 )  # fmt: skip
 def test_a_type_is_stored_as_what_it_is(format, plain):
-    assert plain_format(format) == plain
+    assert physical_format(format) == plain
 
 
 def test_decimals_inside_others_are_bytes():
-    assert plain_format(b"d:38,2", nested=True) == b"w:16"
+    assert physical_format(b"d:38,2", nested=True) == b"w:16"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_decimals_inside_others_are_bytes():
 )
 def test_a_physical_cell_is_read_as_its_type_says(format, declared, value, shown):
     """Digits beyond the microsecond are cut off, also before 1970."""
-    found = reading("x", format, declared)
+    found = reading_of_format("x", format, declared)
     cell = "NULL" if value is None else str(value)
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import duckdb
 
-from understudy.tables.sql.let_columns import Layers
+from understudy.tables.sql.let_columns import QueryLayers
 
 
 def test_results_build_on_results():
-    layers = Layers()
+    layers = QueryLayers()
     a = layers.read("x0 + 1")
     b = layers.read(f"{a} * {a}")
     assert layers.read("x0 + 1") == a
@@ -18,13 +18,13 @@ def test_results_build_on_results():
 
 
 def test_what_a_text_says_is_no_name():
-    layers = Layers()
+    layers = QueryLayers()
     a = layers.read("upper('c0 x9 it''s c7')")
     assert duckdb.connect().execute(layers.query("(SELECT 1 AS x0)", [a])).fetchall() == [("C0 X9 IT'S C7",)]
 
 
 def test_unused_results_are_not_computed():
-    layers = Layers()
+    layers = QueryLayers()
     layers.read("error('never')")
     kept = layers.read("x0")
     assert duckdb.connect().execute(layers.query("(SELECT 1 AS x0)", [kept])).fetchall() == [(1,)]

@@ -14,30 +14,32 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator.discovery.tree_counts import Leaves, Tree
+from understudy.curator.discovery.tree_counts import CountTree, TreeLeaves
 from understudy.schema import Lattice
-from understudy.schema.columns.calendar import snapped
+from understudy.schema.columns.calendar import snap_to_calendar
 
-WIDE = 4
+WIDE_BIN_PART = 4
 """One bin in so many goes to the widest places, whatever they hold."""
 
-ALIKE = 1.25
+ALIKE_DENSITY_SIGMAS = 1.25
 """Standard deviations by which two neighbouring densities may differ and be taken for one."""
 
-GRAIN_LIMIT = 1024
+MAX_LEARNED_GRAIN = 1024
 """Most pieces of grain in a column."""
 
 
-def cut(column: Lattice, tree: Tree, *, most: int, least: float, fences: Sequence[int] = ()) -> Lattice:
+def cut_column(column: Lattice, tree: CountTree, *, most: int, least: float, fences: Sequence[int] = ()) -> Lattice:
     """The column with at most `most` bins of about `least` rows or more, and grain.
 
     `fences` are lattice indices at which a bin must begin; there may be more bins than `most` for their sake. Bins of dates begin at
     lines of the calendar where these are near.
     """
     smooth = tree.smooth()
-    starts = bins(_fenced(smooth, [*tree.leaves().edges.tolist(), *fences]), most=most, least=least, fences=fences)
-    starts = np.array(snapped(column, (*starts.tolist(), int(smooth.edges[-1])), keep=fences)[:-1], np.int64)
-    pieces = grain(_fenced(smooth, starts.tolist()), starts)
+    starts = find_bin_starts(
+        _cut_at_fences(smooth, [*tree.leaves().edges.tolist(), *fences]), most=most, least=least, fences=fences
+    )
+    starts = np.array(snap_to_calendar(column, (*starts.tolist(), int(smooth.edges[-1])), keep=fences)[:-1], np.int64)
+    pieces = join_grain(_cut_at_fences(smooth, starts.tolist()), starts)
     return replace(
         column,
         bins=(*(int(s) for s in starts), int(smooth.edges[-1])),
@@ -46,16 +48,16 @@ def cut(column: Lattice, tree: Tree, *, most: int, least: float, fences: Sequenc
     )
 
 
-def bins(leaves: Leaves, *, most: int, least: float, fences: Sequence[int] = ()) -> NDArray[np.int64]:
+def find_bin_starts(leaves: TreeLeaves, *, most: int, least: float, fences: Sequence[int] = ()) -> NDArray[np.int64]:
     """Where each bin begins.
 
-    >>> leaves = Leaves(np.arange(9), np.array([900.0, 1, 2, 1, 2, 40, 40, 30]), np.ones(8))
-    >>> bins(leaves, most=4, least=4.0).tolist()
+    >>> leaves = TreeLeaves(np.arange(9), np.array([900.0, 1, 2, 1, 2, 40, 40, 30]), np.ones(8))
+    >>> find_bin_starts(leaves, most=4, least=4.0).tolist()
     [0, 1, 4]
     """
     counts = np.maximum(leaves.counts, 0.0)
     total = float(counts.sum())
-    every, most = most, max(1, most - most // WIDE)
+    every, most = most, max(1, most - most // WIDE_BIN_PART)
     target = max(total / most, least)
     heavy = (leaves.widths == 1) & (counts >= target)
     rest = float(counts[~heavy].sum())
@@ -69,12 +71,12 @@ def bins(leaves: Leaves, *, most: int, least: float, fences: Sequence[int] = ())
             starts.append(start)
             held = 0.0
         held, closed = held + count, alone
-    joined = _joined(leaves, counts, starts, most, least, walls, heavy)
-    return _halved(leaves, counts, joined, len(joined) + every // WIDE, least)
+    joined = _join_small_bins(leaves, counts, starts, most, least, walls, heavy)
+    return _halve_wide_bins(leaves, counts, joined, len(joined) + every // WIDE_BIN_PART, least)
 
 
-def _joined(
-    leaves: Leaves,
+def _join_small_bins(
+    leaves: TreeLeaves,
     counts: NDArray[np.float64],
     starts: list[int],
     most: int,
@@ -101,8 +103,8 @@ def _joined(
     return np.array(starts, np.int64)
 
 
-def _halved(
-    leaves: Leaves, counts: NDArray[np.float64], starts: NDArray[np.int64], most: int, least: float
+def _halve_wide_bins(
+    leaves: TreeLeaves, counts: NDArray[np.float64], starts: NDArray[np.int64], most: int, least: float
 ) -> NDArray[np.int64]:
     """The bins in which values could be furthest from where they were, cut in half as long as there are fewer than `most`.
 
@@ -111,11 +113,11 @@ def _halved(
     before = np.concatenate([[0.0], np.cumsum(counts)])
     edges = np.append(starts, leaves.edges[-1]).tolist()
 
-    def below(at: list[int]) -> NDArray[np.float64]:
+    def count_below(at: list[int]) -> NDArray[np.float64]:
         return np.asarray(np.interp(at, leaves.edges, before), np.float64)
 
     while len(edges) <= most:
-        held, wide = np.diff(below(edges)), np.diff(edges)
+        held, wide = np.diff(count_below(edges)), np.diff(edges)
         far = np.where((held >= least) & (wide > 1), held * wide, 0.0)
         i = int(np.argmax(far))
         if far[i] == 0:
@@ -127,18 +129,18 @@ def _halved(
     return np.array(edges[:-1], np.int64)
 
 
-def grain(leaves: Leaves, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def join_grain(leaves: TreeLeaves, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each piece of grain begins, and its weight: cells of a bin, joined as long as noise explains their difference."""
     begin, width = leaves.edges[:-1], leaves.widths.astype(np.float64)
     counts, variance = leaves.counts.copy(), leaves.variance.copy()
     wall = np.isin(begin, starts)
-    limit = ALIKE
+    limit = ALIKE_DENSITY_SIGMAS
     while len(begin) > 1:
         apart = width[:-1] + width[1:]
         gap = np.abs(counts[:-1] * width[1:] - counts[1:] * width[:-1]) / apart
         noise = np.sqrt(variance[:-1] * width[1:] ** 2 + variance[1:] * width[:-1] ** 2) / apart
         z = np.where(wall[1:], np.inf, gap / np.maximum(noise, 1e-9))
-        if len(begin) > GRAIN_LIMIT and z.min() > limit:
+        if len(begin) > MAX_LEARNED_GRAIN and z.min() > limit:
             limit = float(np.min(z[np.isfinite(z)], initial=np.inf)) * 1.25
         # Every pair that is more alike than the pairs beside it is joined at once; ties go to the left.
         beside = np.minimum(np.concatenate([[np.inf], z[:-1]]), np.inf), np.concatenate([z[1:], [np.inf]])
@@ -149,10 +151,10 @@ def grain(leaves: Leaves, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64],
         at = np.flatnonzero(keep)
         begin, wall = begin[at], wall[at]
         width, counts, variance = (np.add.reduceat(a, at) for a in (width, counts, variance))
-    return begin, np.rint(_shrunk(counts, variance, width, np.flatnonzero(wall))).astype(np.int64)
+    return begin, np.rint(_shrink_to_even(counts, variance, width, np.flatnonzero(wall))).astype(np.int64)
 
 
-def _shrunk(
+def _shrink_to_even(
     counts: NDArray[np.float64], variance: NDArray[np.float64], width: NDArray[np.float64], first: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Counts of the pieces of each bin, as far towards an even spread as their noise says (James, Stein, 1961), and not negative.
@@ -166,15 +168,15 @@ def _shrunk(
     kept = np.maximum(0, 1 - np.maximum(pieces - 1, 0) / np.maximum(strength, 1e-9))
     moved = even + np.repeat(kept, pieces) * (counts - even)
     parts = zip(np.split(moved, first[1:]), np.split(variance, first[1:]), strict=True)
-    return np.concatenate([_positive(part, noise) for part, noise in parts])
+    return np.concatenate([_project_non_negative(part, noise) for part, noise in parts])
 
 
-def _positive(counts: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _project_non_negative(counts: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest counts that are not negative and have the same sum; all zero where that is not positive, but for rounding.
 
-    >>> _positive(np.array([10.0, -2.0, 1.0]), np.ones(3)).tolist()
+    >>> _project_non_negative(np.array([10.0, -2.0, 1.0]), np.ones(3)).tolist()
     [9.0, 0.0, 0.0]
-    >>> _positive(np.array([0.1, 0.2, -0.3]), np.ones(3)).tolist()
+    >>> _project_non_negative(np.array([0.1, 0.2, -0.3]), np.ones(3)).tolist()
     [0.0, 0.0, 0.0]
     """
     total = float(counts.sum())
@@ -186,7 +188,7 @@ def _positive(counts: NDArray[np.float64], variance: NDArray[np.float64]) -> NDA
     return np.asarray(np.maximum(counts - level[last] * variance, 0), np.float64)
 
 
-def _fenced(leaves: Leaves, fences: Sequence[int]) -> Leaves:
+def _cut_at_fences(leaves: TreeLeaves, fences: Sequence[int]) -> TreeLeaves:
     """The same counts with cells cut at the fences, each part with its share of the values."""
     inner = [f for f in fences if leaves.edges[0] < f < leaves.edges[-1]]
     edges = np.unique(np.concatenate([leaves.edges, np.array(inner, np.int64)]))
@@ -194,4 +196,4 @@ def _fenced(leaves: Leaves, fences: Sequence[int]) -> Leaves:
         return leaves
     cell = np.searchsorted(leaves.edges, edges[:-1], side="right") - 1
     part = np.diff(edges) / leaves.widths[cell]
-    return Leaves(edges, leaves.counts[cell] * part, leaves.variance[cell] * part)
+    return TreeLeaves(edges, leaves.counts[cell] * part, leaves.variance[cell] * part)

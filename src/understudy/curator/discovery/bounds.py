@@ -18,68 +18,75 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.expected_error import deviation
+from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.law import Law
 from understudy.accounting.pricing import price
 from understudy.curator.context import Room
-from understudy.noise.tails import tails
+from understudy.noise.tails import tails_of_law
 
-MAGNITUDES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))
+MAGNITUDE_EDGES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))
 """Edges of the first histogram: zero, and every sign and number of binary digits a lattice index can have."""
 
-PIECES = 8
+MAX_BOUND_PIECES = 8
 """Pieces into which the second histogram cuts an outermost bin of the first."""
 
-FALSE_ALARM = Fraction(1, 1000)
+FALSE_ALARM_CHANCE = Fraction(1, 1000)
 """Chance that an empty bin anywhere in the first histogram stands out of the noise."""
 
-BESIDE = 2
+ADJACENT_BIN_SIGMAS = 2
 """Standard deviations by which a bin next to one that stands out must exceed zero to be taken too."""
 
-SIGMAS = 1.5
+OUTER_PIECE_SIGMAS = 1.5
 """Standard deviations by which the sum of outer pieces must exceed zero to be kept."""
 
-NEAR_ZERO = 8
+NEAR_ZERO_RATIO = 8
 """Times that the outermost magnitude must exceed the innermost for bounds to reach to zero: they are a quarter wider then, at most."""
 
-NOWHERE = (0, 1)
+EMPTY_COLUMN_BOUNDS = (0, 1)
 """The bounds of a column in which nothing stands out."""
 
 
-def bounds(room: Room, column: str, *, amount: Fraction) -> tuple[int, int] | None:
+def learn_bounds(room: Room, column: str, *, amount: Fraction) -> tuple[int, int] | None:
     """Lattice indices between which nearly all of a column's values lie; None where nothing stands out."""
-    counts, scale = _histogram(room, column, MAGNITUDES, amount / 2)
-    occupied = np.flatnonzero(counts > standing_out(room.law, scale, cells=len(counts)))
+    counts, scale = _measure_histogram(room, column, MAGNITUDE_EDGES, amount / 2)
+    occupied = np.flatnonzero(counts > stand_out_count(room.law, scale, cells=len(counts)))
     if occupied.size == 0:
-        _histogram(room, column, tuple(range(PIECES + 1)), amount / 2)  # the same price whatever the rows say
+        _measure_histogram(
+            room, column, tuple(range(MAX_BOUND_PIECES + 1)), amount / 2
+        )  # the same price whatever the rows say
         return None
-    first, last = _widened(counts, int(occupied[0]), int(occupied[-1]), BESIDE * deviation(room.law, scale))
-    lower, upper = _pieces(MAGNITUDES[first], MAGNITUDES[first + 1]), _pieces(MAGNITUDES[last], MAGNITUDES[last + 1])
+    first, last = _widen_range(
+        counts, int(occupied[0]), int(occupied[-1]), ADJACENT_BIN_SIGMAS * noise_deviation(room.law, scale)
+    )
+    lower, upper = (
+        _split_range(MAGNITUDE_EDGES[first], MAGNITUDE_EDGES[first + 1]),
+        _split_range(MAGNITUDE_EDGES[last], MAGNITUDE_EDGES[last + 1]),
+    )
     edges = tuple(dict.fromkeys(lower + upper))
-    fine, scale = _histogram(room, column, edges, amount / 2)
-    noise = deviation(room.law, scale)
-    low = edges[min(_outer(fine, noise), len(lower) - 2)]
-    high = edges[-1 - min(_outer(fine[::-1], noise), len(upper) - 2)] - 1
-    return _to_zero(first, last, low, max(low, high))
+    fine, scale = _measure_histogram(room, column, edges, amount / 2)
+    noise = noise_deviation(room.law, scale)
+    low = edges[min(_count_empty_pieces(fine, noise), len(lower) - 2)]
+    high = edges[-1 - min(_count_empty_pieces(fine[::-1], noise), len(upper) - 2)] - 1
+    return _extend_to_zero(first, last, low, max(low, high))
 
 
-def _to_zero(first: int, last: int, low: int, high: int) -> tuple[int, int]:
+def _extend_to_zero(first: int, last: int, low: int, high: int) -> tuple[int, int]:
     """Bounds that reach to zero where that makes them hardly wider: values of both few and many digits on one side of it.
 
-    >>> _to_zero(MAGNITUDES.index(8), MAGNITUDES.index(64), 10, 95), _to_zero(MAGNITUDES.index(16), MAGNITUDES.index(64), 17, 95)
+    >>> _extend_to_zero(MAGNITUDE_EDGES.index(8), MAGNITUDE_EDGES.index(64), 10, 95), _extend_to_zero(MAGNITUDE_EDGES.index(16), MAGNITUDE_EDGES.index(64), 17, 95)
     ((0, 95), (17, 95))
     """
-    if MAGNITUDES[first] > 0 and MAGNITUDES[last] >= NEAR_ZERO * MAGNITUDES[first]:
+    if MAGNITUDE_EDGES[first] > 0 and MAGNITUDE_EDGES[last] >= NEAR_ZERO_RATIO * MAGNITUDE_EDGES[first]:
         return 0, high
-    if MAGNITUDES[last + 1] <= 0 and MAGNITUDES[first + 1] <= NEAR_ZERO * MAGNITUDES[last + 1]:
+    if MAGNITUDE_EDGES[last + 1] <= 0 and MAGNITUDE_EDGES[first + 1] <= NEAR_ZERO_RATIO * MAGNITUDE_EDGES[last + 1]:
         return low, 0
     return low, high
 
 
-def _widened(counts: NDArray[np.int64], first: int, last: int, enough: float) -> tuple[int, int]:
+def _widen_range(counts: NDArray[np.int64], first: int, last: int, enough: float) -> tuple[int, int]:
     """From the outermost bins that stand out, one bin after the other outward as long as it holds enough.
 
-    >>> _widened(np.array([1, 9, 5, 40, 7, 2, 8]), 3, 3, 4.0)
+    >>> _widen_range(np.array([1, 9, 5, 40, 7, 2, 8]), 3, 3, 4.0)
     (1, 4)
     """
     while first > 0 and counts[first - 1] > enough:
@@ -89,7 +96,9 @@ def _widened(counts: NDArray[np.int64], first: int, last: int, enough: float) ->
     return first, last
 
 
-def _histogram(room: Room, column: str, edges: tuple[int, ...], amount: Fraction) -> tuple[NDArray[np.int64], Fraction]:
+def _measure_histogram(
+    room: Room, column: str, edges: tuple[int, ...], amount: Fraction
+) -> tuple[NDArray[np.int64], Fraction]:
     """Noisy counts of a column's lattice indices by bin, and the scale of the noise."""
     sensitivity = room.unit_vector()
     scale = room.scale(amount, sensitivity)
@@ -98,29 +107,29 @@ def _histogram(room: Room, column: str, edges: tuple[int, ...], amount: Fraction
         request,
         price(room.law, scale, sensitivity, room.currency),
         lambda: room.table.lattice_counts(column, edges),
-        lambda exact: {"counts": room.noisy(exact, scale)},
+        lambda exact: {"counts": room.add_noise(exact, scale)},
     )
     return answer["counts"].astype(np.int64), scale
 
 
-def standing_out(law: Law, scale: Fraction, *, cells: int) -> int:
+def stand_out_count(law: Law, scale: Fraction, *, cells: int) -> int:
     """The count that noise alone exceeds in none of so many cells, but for a chance of FALSE_ALARM."""
-    at, law_tails = 1, tails(law, scale)
-    while Fraction(law_tails.tail(at, 64)[1], 1 << 64) > FALSE_ALARM / cells:
+    at, law_tails = 1, tails_of_law(law, scale)
+    while Fraction(law_tails.tail(at, 64)[1], 1 << 64) > FALSE_ALARM_CHANCE / cells:
         at += max(1, at // 8)
     return at
 
 
-def _pieces(low: int, end: int) -> tuple[int, ...]:
+def _split_range(low: int, end: int) -> tuple[int, ...]:
     """Edges that cut low ≤ x < end into equal pieces, as many as there are values at most."""
     width = end - low
-    pieces = min(PIECES, width)
+    pieces = min(MAX_BOUND_PIECES, width)
     return tuple(low + width * i // pieces for i in range(pieces + 1))
 
 
-def _outer(counts: NDArray[np.int64], noise: float) -> int:
+def _count_empty_pieces(counts: NDArray[np.int64], noise: float) -> int:
     """How many outer pieces to drop: as many as can be before their sum stands out."""
     for kept, total in enumerate(np.cumsum(counts)):
-        if total > SIGMAS * noise * sqrt(kept + 1):
+        if total > OUTER_PIECE_SIGMAS * noise * sqrt(kept + 1):
             return kept
     return len(counts)

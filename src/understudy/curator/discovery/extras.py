@@ -29,14 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.cost import Sensitivity
-from understudy.accounting.expected_error import deviation
+from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.curator.context import Room
 from understudy.curator.mechanisms import marginals
-from understudy.schema import Boolean, Categorical, Date, Datetime, Determines, Schema
+from understudy.schema import Boolean, Categorical, Date, Datetime, FunctionalDependency, Schema
 from understudy.schema.columns.calendar import steps_per_day, weekday_counts
-from understudy.schema.predicates.rules import MAP_CELLS
+from understudy.schema.predicates.rules import MAX_LEARNED_MAP_CELLS
 
 SIZES_SHARE = Fraction(1, 50)
 """Part of a run that counts rows per unit, where rows get generated keys."""
@@ -50,7 +50,7 @@ WEEKDAY_SHARE, WEEKDAYS_SHARE = Fraction(1, 100), Fraction(1, 20)
 MAP_SHARE, MAPS_SHARE = Fraction(1, 20), Fraction(1, 5)
 """Part of a run that buys one map, and that all of them may take together."""
 
-CLEAR = 2
+MIN_MAP_SIGMAS = 2
 """Standard deviations above zero from which a count says which value goes with which."""
 
 
@@ -59,12 +59,12 @@ def needs_sizes(schema: Schema) -> bool:
     return schema.unit.id is not None and schema.unit.id in schema.keys and not schema.unit.sizes
 
 
-def open_maps(schema: Schema) -> list[Determines]:
+def open_maps(schema: Schema) -> list[FunctionalDependency]:
     """The rules whose map is still to be bought, between columns that have labels."""
     return [
         rule
         for rule in schema.rules
-        if isinstance(rule, Determines)
+        if isinstance(rule, FunctionalDependency)
         and rule.map is None
         and all(name in schema and isinstance(schema[name], Categorical | Boolean) for name in rule.columns)
     ]
@@ -76,21 +76,23 @@ def sizes_sensitivity(neighbours: Neighbours) -> Sensitivity:
     return Sensitivity(l1=Fraction(moved), l2_squared=Fraction(moved), l0=moved, linf=Fraction(1))
 
 
-def sizes(room: Room, schema: Schema, *, amount: Fraction) -> Schema:
+def learn_unit_sizes(room: Room, schema: Schema, *, amount: Fraction) -> Schema:
     """The schema with how many units have 1, 2, … rows: noisy counts, none below zero."""
-    noisy = _paid(room, "rows per unit", sizes_sensitivity(room.neighbours), amount, room.table.sizes)[0]
+    noisy = _measure_histogram(room, "rows per unit", sizes_sensitivity(room.neighbours), amount, room.table.sizes)[0]
     found = tuple(max(int(count), 0) for count in noisy)
     if not any(found):
         found = (1, *found[1:])
     return replace(schema, unit=replace(schema.unit, sizes=found, learned=True))
 
 
-def broken(room: Room, *, amount: Fraction) -> tuple[int, float]:
+def count_broken_rows(room: Room, *, amount: Fraction) -> tuple[int, float]:
     """The noisy number of rows that break a rule, and the standard deviation of its noise."""
     m = room.max_rows
     reach = Sensitivity(l1=Fraction(m), l2_squared=Fraction(m * m), l0=1, linf=Fraction(m))
-    noisy, scale = _paid(room, "broken rows", reach, amount, lambda: np.array([room.table.broken()], np.int64))
-    return int(noisy[0]), deviation(room.law, scale)
+    noisy, scale = _measure_histogram(
+        room, "broken rows", reach, amount, lambda: np.array([room.table.broken()], np.int64)
+    )
+    return int(noisy[0]), noise_deviation(room.law, scale)
 
 
 def open_weekdays(schema: Schema) -> list[Date | Datetime]:
@@ -99,11 +101,11 @@ def open_weekdays(schema: Schema) -> list[Date | Datetime]:
     return [c for c in columns if isinstance(c, Date | Datetime) and c.weekdays is None]
 
 
-def weekdays(room: Room, schema: Schema, column: Date | Datetime, *, amount: Fraction) -> Schema:
+def learn_weekdays(room: Room, schema: Schema, column: Date | Datetime, *, amount: Fraction) -> Schema:
     """The schema with a column's days of the week: noisy counts, none below zero."""
     if steps_per_day(column) is None:  # a resolution that no day is a multiple of has no days
         return schema.with_column(replace(column, weekdays=()))
-    noisy, _ = _paid(
+    noisy, _ = _measure_histogram(
         room,
         f"weekdays of {column.name}",
         room.unit_vector(),
@@ -116,25 +118,25 @@ def weekdays(room: Room, schema: Schema, column: Date | Datetime, *, amount: Fra
     )
 
 
-def _paid(
+def _measure_histogram(
     room: Room, what: str, sensitivity: Sensitivity, amount: Fraction, count: Callable[[], NDArray[np.int64]]
 ) -> tuple[NDArray[np.int64], Fraction]:
     scale = room.scale(amount, sensitivity)
     cost = price(room.law, scale, sensitivity, room.currency)
     request = {"mechanism": what, "law": room.law, "scale": scale}
-    answer = room.till.pay(request, cost, count, lambda exact: {"counts": room.noisy(exact, scale)})
+    answer = room.till.pay(request, cost, count, lambda exact: {"counts": room.add_noise(exact, scale)})
     return answer["counts"].astype(np.int64, copy=False), scale
 
 
-def mapped(room: Room, schema: Schema, rule: Determines, *, amount: Fraction) -> Schema:
+def learn_map(room: Room, schema: Schema, rule: FunctionalDependency, *, amount: Fraction) -> Schema:
     """The schema with a rule's map bought; values that nothing clear was seen of stay unmapped."""
     clique = (rule.source, rule.target)
     if (
-        math.prod(schema.sizes(clique)) > MAP_CELLS
+        math.prod(schema.sizes(clique)) > MAX_LEARNED_MAP_CELLS
     ):  # declared lists are refused before; learned ones may turn out as long
         return schema
-    measured = marginals.measure(room, schema, [clique], amount=amount)[0]
-    least = CLEAR * deviation(measured.law, measured.scale)
+    measured = marginals.measure_marginals(room, schema, [clique], amount=amount)[0]
+    least = MIN_MAP_SIGMAS * noise_deviation(measured.law, measured.scale)
     source, target = schema.codecs[rule.source], schema.codecs[rule.target]
     counts = measured.values[: len(source.bins), : len(target.bins)]
     pairs = {}

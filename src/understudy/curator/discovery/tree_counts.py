@@ -16,18 +16,18 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-UNEVEN = 3.0
+UNEVEN_RUN_SIGMAS = 3.0
 """Standard deviations by which the scatter of cells must exceed that of their noise to be believed."""
 
-TOGETHER = 8
+GROUPED_ROOT_CELLS = 8
 """Cells of the first level that are looked at together."""
 
-PEAK = 4.5
+PEAK_CELL_SIGMAS = 4.5
 """Standard deviations by which a single cell must exceed an even spread to be believed."""
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class TreeLevel:
     """Cells of one level: where they begin and end, the cell of the level above that each is part of, and their noisy counts."""
 
     starts: NDArray[np.int64]
@@ -37,7 +37,7 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
-class Leaves:
+class TreeLeaves:
     """Cells that cover a range from end to end, with estimated counts; `variance` is that of each estimate."""
 
     edges: NDArray[np.int64]
@@ -51,7 +51,7 @@ class Leaves:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _LeafPiece:
     start: int
     end: int
     count: float
@@ -59,23 +59,23 @@ class _Piece:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class CountTree:
     """Levels from coarse to fine, each count with noise of this variance.
 
-    >>> top = Level(np.array([0, 4]), np.array([4, 8]), np.zeros(2, np.int64), np.array([100, 3]))
-    >>> low = Level(np.arange(4), np.arange(1, 5), np.zeros(4, np.int64), np.array([0, 102, 2, 0]))
-    >>> tree = Tree((top, low), 1.0)
+    >>> top = TreeLevel(np.array([0, 4]), np.array([4, 8]), np.zeros(2, np.int64), np.array([100, 3]))
+    >>> low = TreeLevel(np.arange(4), np.arange(1, 5), np.zeros(4, np.int64), np.array([0, 102, 2, 0]))
+    >>> tree = CountTree((top, low), 1.0)
     >>> tree.leaves().edges.tolist(), tree.leaves().counts.round(1).tolist()
     ([0, 1, 2, 3, 4, 8], [-0.8, 101.2, 1.2, -0.8, 3.0])
     """
 
-    levels: tuple[Level, ...]
+    levels: tuple[TreeLevel, ...]
     variance: float
     beyond: tuple[int, int] = (0, 0)
     """Noisy counts of what lay below and above the range, where it counts as its ends; they are in the counts of the first level too."""
 
     @cached_property
-    def _agreed(self) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+    def _consistent_counts(self) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
         """Bottom-up, every count joined with the sum of its parts; top-down, parts made to add up. And the variances on the way up."""
         joined: list[NDArray[np.float64]] = []
         spread: list[NDArray[np.float64]] = []
@@ -98,37 +98,43 @@ class Tree:
             joined[depth] = joined[depth] + (joined[depth - 1] - sums)[parent] * spread[depth] / errors[parent]
         return joined, spread
 
-    def leaves(self) -> Leaves:
+    def leaves(self) -> TreeLeaves:
         """The finest cells."""
-        return self._covering(lambda run: run)
+        return self._cover_range(lambda run: run)
 
-    def smooth(self) -> Leaves:
+    def smooth(self) -> TreeLeaves:
         """Cells as fine as their noise allows to see."""
-        return self._covering(self._believed)
+        return self._cover_range(self._join_even_cells)
 
-    def _covering(self, simplify: Callable[[list[_Piece]], list[_Piece]]) -> Leaves:
-        pieces: list[_Piece] = []
+    def _cover_range(self, simplify: Callable[[list[_LeafPiece]], list[_LeafPiece]]) -> TreeLeaves:
+        pieces: list[_LeafPiece] = []
         roots = len(self.levels[0].starts)
-        for first in range(0, roots, TOGETHER):
-            pieces += self._gathered(0, range(first, min(first + TOGETHER, roots)), simplify)
+        for first in range(0, roots, GROUPED_ROOT_CELLS):
+            pieces += self._gather_pieces(0, range(first, min(first + GROUPED_ROOT_CELLS, roots)), simplify)
         edges = [piece.start for piece in pieces] + [pieces[-1].end]
-        return Leaves(
+        return TreeLeaves(
             np.array(edges, np.int64), np.array([p.count for p in pieces]), np.array([p.variance for p in pieces])
         )
 
-    def _pieces(self, depth: int, i: int, simplify: Callable[[list[_Piece]], list[_Piece]]) -> list[_Piece]:
-        counts, spread = self._agreed
+    def _pieces_of_cell(
+        self, depth: int, i: int, simplify: Callable[[list[_LeafPiece]], list[_LeafPiece]]
+    ) -> list[_LeafPiece]:
+        counts, spread = self._consistent_counts
         parts = self._children[depth].get(i, range(0))
         if not parts:
             level = self.levels[depth]
-            return [_Piece(int(level.starts[i]), int(level.ends[i]), float(counts[depth][i]), float(spread[depth][i]))]
-        return self._gathered(depth + 1, parts, simplify)
+            return [
+                _LeafPiece(int(level.starts[i]), int(level.ends[i]), float(counts[depth][i]), float(spread[depth][i]))
+            ]
+        return self._gather_pieces(depth + 1, parts, simplify)
 
-    def _gathered(self, depth: int, parts: range, simplify: Callable[[list[_Piece]], list[_Piece]]) -> list[_Piece]:
-        found: list[_Piece] = []
-        run: list[_Piece] = []
+    def _gather_pieces(
+        self, depth: int, parts: range, simplify: Callable[[list[_LeafPiece]], list[_LeafPiece]]
+    ) -> list[_LeafPiece]:
+        found: list[_LeafPiece] = []
+        run: list[_LeafPiece] = []
         for part in parts:
-            below = self._pieces(depth, part, simplify)
+            below = self._pieces_of_cell(depth, part, simplify)
             if len(below) == 1:
                 run += below
             else:
@@ -146,7 +152,7 @@ class Tree:
             found.append({int(c): range(int(a), int(b)) for c, a, b in zip(cells, first, last, strict=True)})
         return [*found, {}]
 
-    def _believed(self, run: list[_Piece]) -> list[_Piece]:
+    def _join_even_cells(self, run: list[_LeafPiece]) -> list[_LeafPiece]:
         """Neighbouring cells as they are where they scatter more than noise does, else as one, but for single ones that stand out."""
         if len(run) < 2:
             return run
@@ -154,18 +160,22 @@ class Tree:
         counts, noise = np.array([p.count for p in run]), np.array([p.variance for p in run])
         gap = (counts - counts.sum() * width / width.sum()) / np.sqrt(noise)
         free = len(run) - 1
-        if float(gap @ gap) - free > UNEVEN * sqrt(2 * free):
-            peaks = gap > PEAK
+        if float(gap @ gap) - free > UNEVEN_RUN_SIGMAS * sqrt(2 * free):
+            peaks = gap > PEAK_CELL_SIGMAS
             if not peaks.any():
                 return run
             # Without its peaks a run may well be even.
-            return [p for part in _split(run, peaks) for p in ([part[0]] if len(part) == 1 else self._believed(part))]
-        return [_Piece(run[0].start, run[-1].end, float(counts.sum()), float(noise.sum()))]
+            return [
+                p
+                for part in _split_at_peaks(run, peaks)
+                for p in ([part[0]] if len(part) == 1 else self._join_even_cells(part))
+            ]
+        return [_LeafPiece(run[0].start, run[-1].end, float(counts.sum()), float(noise.sum()))]
 
 
-def _split(run: list[_Piece], peaks: NDArray[np.bool_]) -> list[list[_Piece]]:
+def _split_at_peaks(run: list[_LeafPiece], peaks: NDArray[np.bool_]) -> list[list[_LeafPiece]]:
     """The run in parts, each peak a part of its own."""
-    parts: list[list[_Piece]] = []
+    parts: list[list[_LeafPiece]] = []
     for peak, group in groupby(zip(run, peaks.tolist(), strict=True), key=lambda pair: pair[1]):
         pieces = [piece for piece, _ in group]
         parts += [[piece] for piece in pieces] if peak else [pieces]

@@ -21,70 +21,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost
-from understudy.accounting.expected_error import deviation
+from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.pricing import price
 from understudy.curator.context import Room
-from understudy.curator.discovery.tree_counts import Level, Tree
-from understudy.schema import Lattice, Outside
+from understudy.curator.discovery.tree_counts import CountTree, TreeLevel
+from understudy.schema import Lattice, OutOfBoundsPolicy
 
-ROOTS = 64
+MAX_ROOT_CELLS = 64
 """Most cells of the first level."""
 
-SINGLE = 256
+MAX_SINGLE_VALUES = 256
 """A range of at most this many values is cut into single values at once."""
 
-FAN = 16
+CELL_FAN_OUT = 16
 """Cells into which a cell is cut."""
 
-STANDING = 4
+MIN_DESCENT_SIGMAS = 4
 """Standard deviations by which a count must exceed zero to be looked into."""
 
-PARTS = 256
+MAX_DESCENT_CELLS = 256
 """A cell with less than this part of the rows is not looked into."""
 
-BEYOND = 2**63 - 1
+BEYOND_LATTICE = 2**63 - 1
 """Larger than any lattice index."""
 
 
-def widths(values: int) -> tuple[int, ...]:
+def level_widths(values: int) -> tuple[int, ...]:
     """Widths of the cells, level by level, for a range of so many values.
 
-    >>> widths(100), widths(1_000), widths(200_000)
+    >>> level_widths(100), level_widths(1_000), level_widths(200_000)
     ((1,), (16, 1), (4096, 256, 16, 1))
     """
-    if values <= SINGLE:
+    if values <= MAX_SINGLE_VALUES:
         return (1,)
     width = 1
-    while -(-values // width) > ROOTS:
+    while -(-values // width) > MAX_ROOT_CELLS:
         width *= 2
     found = [width]
     while found[-1] > 1:
-        found.append(max(1, found[-1] // FAN))
+        found.append(max(1, found[-1] // CELL_FAN_OUT))
     return tuple(found)
 
 
-def descend(room: Room, column: Lattice, *, amount: Fraction) -> Tree:
+def descend_tree(room: Room, column: Lattice, *, amount: Fraction) -> CountTree:
     """Noisy counts of a column's values, for at most `amount`."""
     low, high = column.low, column.high
     assert low is not None
     assert high is not None
-    steps = widths(high - low + 1)
+    steps = level_widths(high - low + 1)
     sensitivity = room.unit_vector()
     scale = room.scale(amount / len(steps), sensitivity)
     cost = price(room.law, scale, sensitivity, room.currency)
-    noise = deviation(room.law, scale)
+    noise = noise_deviation(room.law, scale)
     starts = np.array([low + i * steps[0] for i in range(-(-(high - low + 1) // steps[0]))], np.int64)
-    levels: list[Level] = []
+    levels: list[TreeLevel] = []
     parent = np.zeros(len(starts), np.int64)
     ends = np.append(starts[1:], high + 1)
-    clipped = column.outside is Outside.CLIP
+    clipped = column.outside is OutOfBoundsPolicy.CLIP
     below = above = 0
     for depth, step in enumerate(steps):
         if depth:
             last = levels[-1]
             total = float(levels[0].counts.sum())
-            chosen = np.flatnonzero(last.counts > max(STANDING * noise, total / PARTS))
-            chosen = chosen[np.argsort(-last.counts[chosen], kind="stable")[:PARTS]]
+            chosen = np.flatnonzero(last.counts > max(MIN_DESCENT_SIGMAS * noise, total / MAX_DESCENT_CELLS))
+            chosen = chosen[np.argsort(-last.counts[chosen], kind="stable")[:MAX_DESCENT_CELLS]]
             if chosen.size == 0:
                 break
             chosen = np.sort(chosen)
@@ -95,28 +95,30 @@ def descend(room: Room, column: Lattice, *, amount: Fraction) -> Tree:
             )
             ends = np.minimum(starts + step, last.ends[parent])
         if depth == 0 and clipped:  # what lies beyond is counted apart once, so that it can be told how much it is
-            outer_starts = np.concatenate([np.array([-BEYOND]), starts, np.array([high + 1])])
-            outer_ends = np.concatenate([np.array([low]), ends, np.array([BEYOND])])
-            counts = _counted(room, column, outer_starts, outer_ends, scale, cost)
+            outer_starts = np.concatenate([np.array([-BEYOND_LATTICE]), starts, np.array([high + 1])])
+            outer_ends = np.concatenate([np.array([low]), ends, np.array([BEYOND_LATTICE])])
+            counts = _measure_cells(room, column, outer_starts, outer_ends, scale, cost)
             below, above, counts = int(counts[0]), int(counts[-1]), counts[1:-1].copy()
             counts[0] += below
             counts[-1] += above
         else:
-            counts = _counted(room, column, starts, ends, scale, cost)
-        levels.append(Level(starts, ends, parent, counts))
-    return Tree(tuple(levels), max(noise**2, 1e-9), (below, above))
+            counts = _measure_cells(room, column, starts, ends, scale, cost)
+        levels.append(TreeLevel(starts, ends, parent, counts))
+    return CountTree(tuple(levels), max(noise**2, 1e-9), (below, above))
 
 
-def _counted(
+def _measure_cells(
     room: Room, column: Lattice, starts: NDArray[np.int64], ends: NDArray[np.int64], scale: Fraction, cost: Cost
 ) -> NDArray[np.int64]:
     """Noisy counts of cells that do not overlap."""
     edges = np.unique(np.concatenate([starts, ends]))
     asked = np.searchsorted(edges, starts)
     where = edges.tolist()
-    if column.outside is Outside.CLIP:  # what lies beyond a bound counts as the bound, here as in every other answer
-        where[0] = -BEYOND if where[0] == column.low else where[0]
-        where[-1] = BEYOND if where[-1] - 1 == column.high else where[-1]
+    if (
+        column.outside is OutOfBoundsPolicy.CLIP
+    ):  # what lies beyond a bound counts as the bound, here as in every other answer
+        where[0] = -BEYOND_LATTICE if where[0] == column.low else where[0]
+        where[-1] = BEYOND_LATTICE if where[-1] - 1 == column.high else where[-1]
     request = {
         "mechanism": "bins",
         "column": column.name,
@@ -129,6 +131,6 @@ def _counted(
         request,
         cost,
         lambda: room.table.lattice_counts(column.name, where)[asked],
-        lambda exact: {"counts": room.noisy(exact, scale)},
+        lambda exact: {"counts": room.add_noise(exact, scale)},
     )
     return answer["counts"].astype(np.int64)

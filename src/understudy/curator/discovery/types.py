@@ -23,26 +23,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.cost import Sensitivity
-from understudy.accounting.expected_error import deviation
+from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.pricing import price
 from understudy.curator.context import Room
-from understudy.schema import Boolean, Categorical, Column, Date, Datetime, Integer, Lattice, Real, Time, Undeclared
-from understudy.tables import CANDIDATES, EMPTY, TEXT, supports
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Column,
+    Date,
+    Datetime,
+    Integer,
+    Lattice,
+    Real,
+    Time,
+    UndeclaredColumn,
+)
+from understudy.tables import EMPTY_CANDIDATE, TEXT_CANDIDATE, TYPE_CANDIDATES, is_readable_as
 
-TOLERANCE = Fraction(1, 500)
+MAX_VOTE_ODD_SHARE = Fraction(1, 500)
 """Part of the non-empty cells that may be something else."""
 
-SIGMAS = 4
+VOTE_NOISE_SIGMAS = 4
 """Votes for a candidate that may be noise alone, in standard deviations."""
 
-MOST_CODES = 8
+MAX_MISSING_CODES = 8
 """Words beside numbers that may be missing codes; a column with more of them is a list of labels."""
 
-FEWER = 3
+MIN_LOSS_RATIO = 3
 """How many times fewer words must be lost in one reading than values in the other, where some are lost in both."""
 
-FAMILIES = (
-    CANDIDATES[CANDIDATES.index("bit") : CANDIDATES.index("real") + 1],
+LATTICE_FAMILIES = (
+    TYPE_CANDIDATES[TYPE_CANDIDATES.index("bit") : TYPE_CANDIDATES.index("real") + 1],
     ("date", "instant", "datetime"),
     ("time",),
 )
@@ -50,7 +61,7 @@ FAMILIES = (
 
 
 @dataclass(frozen=True)
-class Elected:
+class ElectedColumn:
     """A column with the type its cells elected; where it has labels only because of words beside values, what the values would make.
 
     `words` is the noisy number of cells that are none of these values, `noise` its standard deviation; `values` that of those which are.
@@ -62,7 +73,7 @@ class Elected:
     noise: float = 0.0
     values: float = 0.0
 
-    def coded(self, labels: Sequence[str], counts: Sequence[int], noise: float) -> Lattice | None:
+    def with_missing_codes(self, labels: Sequence[str], counts: Sequence[int], noise: float) -> Lattice | None:
         """The column of values with the words among its labels as missing codes, if that is the better reading; else nothing.
 
         It is where these words account for the cells that are no values, or where the words they leave out are far fewer than the values
@@ -75,8 +86,8 @@ class Elected:
         ]
         left_out = self.words - sum(count for _, count in words)
         unlisted = self.values - (sum(counts) - sum(count for _, count in words))
-        accounted = bool(words) and left_out <= SIGMAS * hypot(self.noise, noise * sqrt(len(words)))
-        if len(words) > MOST_CODES or not (accounted or FEWER * left_out < unlisted):
+        accounted = bool(words) and left_out <= VOTE_NOISE_SIGMAS * hypot(self.noise, noise * sqrt(len(words)))
+        if len(words) > MAX_MISSING_CODES or not (accounted or MIN_LOSS_RATIO * left_out < unlisted):
             return None
         codes = tuple(label for label, _ in words)
         learned = (*self.beside.learned, "missing codes") if codes else self.beside.learned
@@ -94,78 +105,84 @@ def _is_value(column: Lattice, label: str) -> bool:
     return True
 
 
-def types(room: Room, columns: Sequence[Undeclared], *, amount: Fraction) -> list[Elected]:
+def learn_types(room: Room, columns: Sequence[UndeclaredColumn], *, amount: Fraction) -> list[ElectedColumn]:
     """Each column with the type its cells elected."""
     one = room.unit_vector()
     d = len(columns)
     sensitivity = Sensitivity(l1=d * one.l1, l2_squared=d * one.l2_squared, l0=d * one.l0, linf=one.linf)
     scale = room.scale(amount, sensitivity)
     names = [c.name for c in columns]
-    request = {"mechanism": "types", "columns": names, "candidates": list(CANDIDATES), "law": room.law, "scale": scale}
+    request = {
+        "mechanism": "types",
+        "columns": names,
+        "candidates": list(TYPE_CANDIDATES),
+        "law": room.law,
+        "scale": scale,
+    }
     answer = room.till.pay(
         request,
         price(room.law, scale, sensitivity, room.currency),
         lambda: room.table.votes(names),
-        lambda exact: {"votes": room.noisy(exact, scale)},
+        lambda exact: {"votes": room.add_noise(exact, scale)},
     )
     votes: NDArray[np.int64] = answer["votes"].astype(np.int64)
-    noise = deviation(room.law, scale)
-    return [_elected(column, ballots, noise) for column, ballots in zip(columns, votes, strict=True)]
+    noise = noise_deviation(room.law, scale)
+    return [_elect_column(column, ballots, noise) for column, ballots in zip(columns, votes, strict=True)]
 
 
-def _elected(column: Undeclared, ballots: NDArray[np.int64], noise: float) -> Elected:
-    found, kernel = elect(ballots, noise), beside(ballots, noise)
-    typed = _typed(column, found)
-    if found != TEXT or kernel is None:
-        return Elected(typed)
-    values = _typed(column, kernel)
+def _elect_column(column: UndeclaredColumn, ballots: NDArray[np.int64], noise: float) -> ElectedColumn:
+    found, kernel = elect_type(ballots, noise), elect_lattice_type(ballots, noise)
+    typed = _with_type(column, found)
+    if found != TEXT_CANDIDATE or kernel is None:
+        return ElectedColumn(typed)
+    values = _with_type(column, kernel)
     assert isinstance(values, Lattice)
-    kind = next(family for family in FAMILIES if kernel in family)
-    standing = _standing(ballots, noise)
-    words, inside = ([CANDIDATES.index(n) for n in standing if (n in kind) == own] for own in (False, True))
+    kind = next(family for family in LATTICE_FAMILIES if kernel in family)
+    standing = _standing_candidates(ballots, noise)
+    words, inside = ([TYPE_CANDIDATES.index(n) for n in standing if (n in kind) == own] for own in (False, True))
     cells = float(ballots[words].sum()), noise * sqrt(len(words)), float(ballots[inside].sum())
-    return Elected(typed, values, *cells)
+    return ElectedColumn(typed, values, *cells)
 
 
-def elect(ballots: NDArray[np.int64], noise: float) -> str:
+def elect_type(ballots: NDArray[np.int64], noise: float) -> str:
     """The most specific candidate that can hold every kind of cell that stands out of the noise; text where none does.
 
-    >>> ballots = np.zeros(len(CANDIDATES), np.int64)
-    >>> ballots[CANDIDATES.index("integer")], ballots[CANDIDATES.index("text")] = 1000, 1
-    >>> elect(ballots, 1.0)
+    >>> ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
+    >>> ballots[TYPE_CANDIDATES.index("integer")], ballots[TYPE_CANDIDATES.index("text")] = 1000, 1
+    >>> elect_type(ballots, 1.0)
     'integer'
     """
-    standing = _standing(ballots, noise)
+    standing = _standing_candidates(ballots, noise)
     if not standing or standing == ["bit"]:
-        return standing[0] if standing else TEXT
-    return next(name for name in CANDIDATES[1:] if all(supports(vote, name) for vote in standing))
+        return standing[0] if standing else TEXT_CANDIDATE
+    return next(name for name in TYPE_CANDIDATES[1:] if all(is_readable_as(vote, name) for vote in standing))
 
 
-def beside(ballots: NDArray[np.int64], noise: float) -> str | None:
+def elect_lattice_type(ballots: NDArray[np.int64], noise: float) -> str | None:
     """The most specific candidate for the cells that are numbers, dates or times, whichever stand out most; None where none do.
 
-    >>> ballots = np.zeros(len(CANDIDATES), np.int64)
-    >>> ballots[CANDIDATES.index("integer")], ballots[CANDIDATES.index("text")] = 700, 300
-    >>> elect(ballots, 1.0), beside(ballots, 1.0)
+    >>> ballots = np.zeros(len(TYPE_CANDIDATES), np.int64)
+    >>> ballots[TYPE_CANDIDATES.index("integer")], ballots[TYPE_CANDIDATES.index("text")] = 700, 300
+    >>> elect_type(ballots, 1.0), elect_lattice_type(ballots, 1.0)
     ('text', 'integer')
     """
-    votes = dict(zip(CANDIDATES, ballots.tolist(), strict=True))
-    standing = _standing(ballots, noise)
-    family = max(FAMILIES, key=lambda kind: sum(votes[name] for name in kind if name in standing))
+    votes = dict(zip(TYPE_CANDIDATES, ballots.tolist(), strict=True))
+    standing = _standing_candidates(ballots, noise)
+    family = max(LATTICE_FAMILIES, key=lambda kind: sum(votes[name] for name in kind if name in standing))
     inside = [name for name in family if name in standing]
     if not inside or inside == ["bit"]:
         return inside[0] if inside else None
-    return next(name for name in family if name != "bit" and all(supports(vote, name) for vote in inside))
+    return next(name for name in family if name != "bit" and all(is_readable_as(vote, name) for vote in inside))
 
 
-def _standing(ballots: NDArray[np.int64], noise: float) -> list[str]:
+def _standing_candidates(ballots: NDArray[np.int64], noise: float) -> list[str]:
     """The candidates whose votes stand out."""
-    filled = {name: int(votes) for name, votes in zip(CANDIDATES, ballots, strict=True) if name != EMPTY}
-    enough = max(SIGMAS * noise, float(TOLERANCE) * sum(filled.values()))
+    filled = {name: int(votes) for name, votes in zip(TYPE_CANDIDATES, ballots, strict=True) if name != EMPTY_CANDIDATE}
+    enough = max(VOTE_NOISE_SIGMAS * noise, float(MAX_VOTE_ODD_SHARE) * sum(filled.values()))
     return [name for name, votes in filled.items() if votes > enough]
 
 
-def _typed(column: Undeclared, elected: str) -> Column:
+def _with_type(column: UndeclaredColumn, elected: str) -> Column:
     common: dict[str, Any] = {field.name: getattr(column, field.name) for field in fields(column)}
     common["learned"] = (*column.learned, "type")
     if elected.startswith("decimal"):

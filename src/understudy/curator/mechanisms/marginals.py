@@ -27,21 +27,21 @@ from understudy.accounting.cost import Cost, Sensitivity
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.accounting.sensitivity import marginal_sensitivity
-from understudy.curator.context import Room, split
-from understudy.curator.payment import Answer
+from understudy.curator.context import Room, split_amount
+from understudy.curator.payment import NoisyAnswer
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Identity, Measurement, Measurements
 from understudy.schema import Schema
-from understudy.schema.predicates.rules import Broken
+from understudy.schema.predicates.rules import BrokenRowPolicy
 
-Plan = tuple[Clique, tuple[AxisMap, ...], Fraction, Cost]
+MarginalPlan = tuple[Clique, tuple[AxisMap, ...], Fraction, Cost]
 """A marginal, the maps of its axes, the scale of its noise, and its price."""
 
 MAX_ANSWER_CELLS = 1 << 26
 """Cells of one answer: 8 bytes each, and a ledger holds 10⁹ bytes of it. Beyond, an answer would be paid for and then lost."""
 
 
-def measure(
+def measure_marginals(
     room: Room,
     schema: Schema,
     cliques: Sequence[Clique],
@@ -54,12 +54,12 @@ def measure(
     if not cliques:
         return Measurements()
     chosen = maps or [tuple(Identity(n) for n in schema.sizes(clique)) for clique in cliques]
-    amounts = split(amount, weights, len(cliques))
-    plans: list[Plan] = []
+    amounts = split_amount(amount, weights, len(cliques))
+    plans: list[MarginalPlan] = []
     for clique, axes, part in zip(cliques, chosen, amounts, strict=True):
         if tuple(m.size for m in axes) != schema.sizes(clique):  # a sensitivity is that of the map which is applied
             raise Refused(f"{', '.join(clique)}: its maps do not fit its columns. Nothing was spent")
-        sensitivity = _sensitivity(room, schema, clique, axes)
+        sensitivity = _clique_sensitivity(room, schema, clique, axes)
         scale = room.scale(part, sensitivity)
         plans.append((clique, axes, scale, price(room.law, scale, sensitivity, room.currency)))
     found: list[Measurement] = []
@@ -68,9 +68,9 @@ def measure(
     return Measurements(tuple(found))
 
 
-def split_plans(plans: Sequence[Plan]) -> list[list[Plan]]:
+def split_plans(plans: Sequence[MarginalPlan]) -> list[list[MarginalPlan]]:
     """Marginals in batches whose answers fit into the ledger, in order; their number of cells is public, and so is how they are split."""
-    batches: list[list[Plan]] = []
+    batches: list[list[MarginalPlan]] = []
     room_left = 0
     for plan in plans:
         clique, axes, *_ = plan
@@ -88,26 +88,26 @@ def split_plans(plans: Sequence[Plan]) -> list[list[Plan]]:
     return batches
 
 
-def _measure_batch(room: Room, schema: Schema, plans: Sequence[Plan]) -> list[Measurement]:
+def _measure_batch(room: Room, schema: Schema, plans: Sequence[MarginalPlan]) -> list[Measurement]:
     total = sum((cost for *_, cost in plans), Cost(room.currency, Fraction(0)))
     request = {"mechanism": "marginals", "law": room.law, "cliques": [[c, repr(a), s] for c, a, s, _ in plans]}
 
-    def draw(tables: list[NDArray[np.int64]]) -> Answer:
+    def draw_answers(tables: list[NDArray[np.int64]]) -> NoisyAnswer:
         return {
-            f"{i}": _noisy(room, schema, clique, axes, scale, counts)
+            f"{i}": _draw_noisy_counts(room, schema, clique, axes, scale, counts)
             for i, ((clique, axes, scale, _), counts) in enumerate(zip(plans, tables, strict=True))
         }
 
-    answer = room.till.pay(request, total, lambda: room.table.counts([clique for clique, *_ in plans]), draw)
+    answer = room.till.pay(request, total, lambda: room.table.counts([clique for clique, *_ in plans]), draw_answers)
     return [
         Measurement(clique, axes, answer[f"{i}"].astype(np.int64, copy=False), room.law, scale, cost)
         for i, (clique, axes, scale, cost) in enumerate(plans)
     ]
 
 
-def _sensitivity(room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]) -> Sensitivity:
+def _clique_sensitivity(room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]) -> Sensitivity:
     moved = marginal_sensitivity(axes, room.neighbours, max_rows=room.max_rows)
-    whole = schema.unit.id is None and schema.broken is not Broken.DROP
+    whole = schema.unit.id is None and schema.broken is not BrokenRowPolicy.DROP
     agreed = whole and schema.zeros(clique) is None
     if room.neighbours is Neighbours.ADD_REMOVE or agreed:
         return moved
@@ -120,7 +120,7 @@ def _sensitivity(room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap
     )
 
 
-def _noisy(
+def _draw_noisy_counts(
     room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...], scale: Fraction, counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     zeros = schema.zeros(clique)
@@ -128,7 +128,7 @@ def _noisy(
     for axis, map_ in enumerate(axes):
         if not isinstance(map_, Identity):
             exact = np.moveaxis(np.tensordot(map_.matrix(), exact, axes=(1, axis)), 0, axis)
-    noisy = np.asarray(room.noisy(np.asarray(exact, order="C"), scale))  # the total has no axis, and keeps none
+    noisy = np.asarray(room.add_noise(np.asarray(exact, order="C"), scale))  # the total has no axis, and keeps none
     if zeros is not None and all(isinstance(m, Identity) for m in axes):
         noisy[zeros] = 0
     return noisy

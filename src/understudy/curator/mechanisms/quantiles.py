@@ -19,23 +19,25 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Cost
 from understudy.accounting.pricing import choice_epsilon_for, price_choice
 from understudy.curator.context import Room
-from understudy.curator.payment import Answer
+from understudy.curator.payment import NoisyAnswer
 from understudy.errors import Refused
 from understudy.noise import quantile
 from understudy.schema import Lattice
 
-FINEST = 10**6
+MAX_QUANTILE_PARTS = 10**6
 """Most parts a quantile may be divided into. Finer ones overflow with many rows, and whether they do would tell how many there are."""
 
 
-def quantiles(room: Room, column: Lattice, alphas: Sequence[Fraction], *, amount: Fraction) -> list[int]:
+def choose_quantiles(room: Room, column: Lattice, alphas: Sequence[Fraction], *, amount: Fraction) -> list[int]:
     """Lattice indices near each quantile, in rising order; the amount is split equally."""
     if column.low is None or column.high is None:
         remedy = "Add `min` and `max` to the schema, or let part of the budget find them: bounds: learn"
         raise Refused(f"{column.name}: a quantile needs bounds. {remedy}")
-    if not alphas or any(not isinstance(a, Fraction) or not 0 <= a <= 1 or a.denominator > FINEST for a in alphas):
+    if not alphas or any(
+        not isinstance(a, Fraction) or not 0 <= a <= 1 or a.denominator > MAX_QUANTILE_PARTS for a in alphas
+    ):
         raise Refused(
-            f"{column.name}: a quantile is an exact fraction from 0 to 1, in at most {FINEST:,} parts. Nothing was spent"
+            f"{column.name}: a quantile is an exact fraction from 0 to 1, in at most {MAX_QUANTILE_PARTS:,} parts. Nothing was spent"
         )
     low, high = column.low, column.high
     epsilon = choice_epsilon_for(amount / len(alphas), room.currency)
@@ -49,7 +51,7 @@ def quantiles(room: Room, column: Lattice, alphas: Sequence[Fraction], *, amount
         "range": [low, high],
     }
 
-    def draw(found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Answer:
+    def draw_indices(found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> NoisyAnswer:
         values, counts = found
         drawn = [
             quantile(
@@ -67,5 +69,5 @@ def quantiles(room: Room, column: Lattice, alphas: Sequence[Fraction], *, amount
         return {"indices": np.array(drawn, np.int64)}
 
     return sorted(
-        int(i) for i in room.till.pay(request, cost, lambda: room.table.lattice(column.name), draw)["indices"]
+        int(i) for i in room.till.pay(request, cost, lambda: room.table.lattice(column.name), draw_indices)["indices"]
     )

@@ -24,18 +24,18 @@ from numpy.typing import NDArray
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 
-GRID = 2**10
+SCORE_GRID = 2**10
 """Estimates are rounded to multiples of 1/GRID rows."""
 
-LARGEST = 2.0**40
+MAX_ESTIMATE_ROWS = 2.0**40
 """Rows that an estimate may have. Larger ones could wrap a 64-bit integer around, and then no sensitivity would hold."""
 
-MOST_ROWS = 2**31
+MAX_SCORE_ROWS = 2**31
 """Rows up to which products of two counts fit 64 bits, and sums of c·log₂c are off by less than 1/8 of a grid step."""
 
-Shape = tuple[int, ...]
+TableShape = tuple[int, ...]
 
-Claim = int | Callable[[int, Shape], int]
+SensitivityClaim = int | Callable[[int, TableShape], int]
 """The most that one row moves a score, in grid units: a number, or a function of the public number of rows and the marginal's shape."""
 
 
@@ -51,17 +51,17 @@ class Score:
     name: str
     of: Callable[[NDArray[np.int64], NDArray[np.int64]], int]
     add_remove: int | None
-    replace: Claim
+    replace: SensitivityClaim
     binary: bool = False
 
     def sensitivity(
-        self, neighbours: Neighbours, max_rows: int, *, rows: int | None = None, shape: Shape | None = None
+        self, neighbours: Neighbours, max_rows: int, *, rows: int | None = None, shape: TableShape | None = None
     ) -> int:
         """The most that one unit moves the score, in grid units: its rows move it one after the other.
 
         `rows` is the number of rows where all neighbours agree on it, `shape` that of the candidate's marginal.
 
-        >>> SCORES["R"].sensitivity(Neighbours.REPLACE, 1, rows=1000, shape=(2, 5)) / GRID
+        >>> CHOICE_SCORES["R"].sensitivity(Neighbours.REPLACE, 1, rows=1000, shape=(2, 5)) / SCORE_GRID
         3.0029296875
         """
         if neighbours is Neighbours.ADD_REMOVE and self.add_remove is not None:
@@ -74,9 +74,9 @@ class Score:
                 "or use replace neighbours with one row to the unit. Nothing was spent"
             )
         assert shape is not None, "this score's sensitivity depends on the shape"
-        if rows >= MOST_ROWS:
+        if rows >= MAX_SCORE_ROWS:
             raise Refused(
-                f"{self.name}: this score takes fewer than {MOST_ROWS:,} rows. Choose by l1. Nothing was spent"
+                f"{self.name}: this score takes fewer than {MAX_SCORE_ROWS:,} rows. Choose by l1. Nothing was spent"
             )
         if self.binary and (not shape or shape[0] != 2):
             raise Refused(
@@ -92,19 +92,21 @@ def to_grid(estimate: NDArray[np.float64]) -> NDArray[np.int64]:
     [512, 1024]
     """
     numbers = np.asarray(estimate, np.float64)
-    if not np.abs(numbers).sum() < LARGEST:  # also where one of them is no number
-        raise Refused(f"An estimate must be numbers that add up to less than {LARGEST:.0e} rows. Nothing was spent")
-    return np.rint(numbers * GRID).astype(np.int64)
+    if not np.abs(numbers).sum() < MAX_ESTIMATE_ROWS:  # also where one of them is no number
+        raise Refused(
+            f"An estimate must be numbers that add up to less than {MAX_ESTIMATE_ROWS:.0e} rows. Nothing was spent"
+        )
+    return np.rint(numbers * SCORE_GRID).astype(np.int64)
 
 
 def l1_distance(counts: NDArray[np.int64], estimate: NDArray[np.int64]) -> int:
     """‖counts − estimate‖₁. One row more moves one cell by GRID, so the distance by at most GRID; a replaced row moves two."""
     if counts.shape != estimate.shape:  # numpy would stretch one of them, and the sensitivity with it
         raise Refused("An estimate has another shape than its marginal. No answer was given")
-    return int(np.abs(counts * GRID - estimate).sum())
+    return int(np.abs(counts * SCORE_GRID - estimate).sum())
 
 
-def dependence(counts: NDArray[np.int64], estimate: NDArray[np.int64] | None = None) -> int:  # noqa: ARG001
+def score_dependence(counts: NDArray[np.int64], estimate: NDArray[np.int64] | None = None) -> int:  # noqa: ARG001
     """R: n·½‖Pr[X,P] − Pr[X]·Pr[P]‖₁, rounded down to the grid; X is the first column, P all others.
 
     Sensitivity (replace). 2n²·R = Σ|n·c_xp − c_x·c_p| is an integer, computed exactly. A replaced row moves two cells of c_xp by 1: half of
@@ -119,15 +121,15 @@ def dependence(counts: NDArray[np.int64], estimate: NDArray[np.int64] | None = N
     product = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True)
     gaps = np.abs(rows * table - product)
     # Each sum is below 2n² < 2⁶³; what follows is a product of three, in Python's integers.
-    return GRID * int(gaps.sum()) // (2 * rows)
+    return SCORE_GRID * int(gaps.sum()) // (2 * rows)
 
 
-def dependence_moves(rows: int, shape: Shape) -> int:  # noqa: ARG001 - one signature for all claims
+def dependence_sensitivity(rows: int, shape: TableShape) -> int:  # noqa: ARG001 - one signature for all claims
     """⌈GRID · (3 + 2/n)⌉."""
-    return 3 * GRID + -(-2 * GRID // max(rows, 1))
+    return 3 * SCORE_GRID + -(-2 * SCORE_GRID // max(rows, 1))
 
 
-def information(counts: NDArray[np.int64], estimate: NDArray[np.int64] | None = None) -> int:  # noqa: ARG001
+def score_information(counts: NDArray[np.int64], estimate: NDArray[np.int64] | None = None) -> int:  # noqa: ARG001
     """I: n times the mutual information of X and P in bits, rounded to the grid; X is the first column, P all others.
 
     Sensitivity (replace). With f(c) = c·log₂c, n·I = f(n) + Σ f(c_xp) − Σ f(c_x) − Σ f(c_p). Let g(c) = f(c) − f(c − 1), which is rising,
@@ -146,13 +148,13 @@ def information(counts: NDArray[np.int64], estimate: NDArray[np.int64] | None = 
     rows = int(table.sum())
     if rows == 0:
         return 0
-    gains = [*_f(table.ravel()), *_f(np.array([rows]))]
-    losses = [*_f(table.sum(axis=1)), *_f(table.sum(axis=0))]
-    return round(GRID * math.fsum([*gains, *(-x for x in losses)]))
+    gains = [*_c_log_c(table.ravel()), *_c_log_c(np.array([rows]))]
+    losses = [*_c_log_c(table.sum(axis=1)), *_c_log_c(table.sum(axis=0))]
+    return round(SCORE_GRID * math.fsum([*gains, *(-x for x in losses)]))
 
 
-def information_moves(rows: int, shape: Shape) -> int:
-    """The bound of `information` for this shape, in grid units: two steps and a billionth more, for rounding."""
+def information_sensitivity(rows: int, shape: TableShape) -> int:
+    """The bound of `score_information` for this shape, in grid units: two steps and a billionth more, for rounding."""
     if rows <= 1:
         return 2
     least = min(shape[0], math.prod(shape[1:])) if shape else 1
@@ -160,10 +162,10 @@ def information_moves(rows: int, shape: Shape) -> int:
         bound = math.log2(rows) - (rows - 1) * math.log1p(-1 / rows) / math.log(2)
     else:
         bound = 2 * math.log2((rows + 1) / 2) + (rows - 1) * math.log1p(2 / (rows - 1)) / math.log(2)
-    return math.ceil(GRID * bound * (1 + 1e-9)) + 2
+    return math.ceil(SCORE_GRID * bound * (1 + 1e-9)) + 2
 
 
-def determination(counts: NDArray[np.int64], estimate: NDArray[np.int64] | None = None) -> int:  # noqa: ARG001
+def score_determination(counts: NDArray[np.int64], estimate: NDArray[np.int64] | None = None) -> int:  # noqa: ARG001
     """F: minus n times half the L1 distance from Pr[X,P] to the nearest distribution in which P determines a fair coin X.
 
     In such a distribution every cell of P belongs to one value of X, and each value has half of the mass. Give each cell of P to a side;
@@ -189,12 +191,12 @@ def determination(counts: NDArray[np.int64], estimate: NDArray[np.int64] | None 
         best = np.maximum(give_one, give_zero)
     reached = np.flatnonzero(best >= 0)
     doubled = np.maximum(rows - 2 * reached, 0) + np.maximum(rows - 2 * best[reached], 0)
-    return -int(doubled.min()) * (GRID // 2)
+    return -int(doubled.min()) * (SCORE_GRID // 2)
 
 
-def determination_moves(rows: int, shape: Shape) -> int:  # noqa: ARG001 - one signature for all claims
+def determination_sensitivity(rows: int, shape: TableShape) -> int:  # noqa: ARG001 - one signature for all claims
     """One row."""
-    return GRID
+    return SCORE_GRID
 
 
 def _child_first(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -202,33 +204,37 @@ def _child_first(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return counts.reshape(counts.shape[0], -1) if counts.ndim else counts.reshape(1, 1)
 
 
-def _f(counts: NDArray[np.int64]) -> list[float]:
+def _c_log_c(counts: NDArray[np.int64]) -> list[float]:
     """c·log₂c of the cells that hold anything."""
     some = counts[counts > 0].astype(np.float64)
     found: list[float] = (some * np.log2(some)).tolist()
     return found
 
 
-SCORES = {
+CHOICE_SCORES = {
     s.name: s
     for s in (
-        Score("l1", l1_distance, add_remove=GRID, replace=2 * GRID),
-        Score("R", dependence, add_remove=None, replace=dependence_moves),
-        Score("I", information, add_remove=None, replace=information_moves),
-        Score("F", determination, add_remove=None, replace=determination_moves, binary=True),
+        Score("l1", l1_distance, add_remove=SCORE_GRID, replace=2 * SCORE_GRID),
+        Score("R", score_dependence, add_remove=None, replace=dependence_sensitivity),
+        Score("I", score_information, add_remove=None, replace=information_sensitivity),
+        Score("F", score_determination, add_remove=None, replace=determination_sensitivity, binary=True),
     )
 }
 """Every score the curator will choose by."""
 
 
-def check_score(score: Score, *, shape: Shape = (3,), rows: int = 6) -> None:
+def check_score(score: Score, *, shape: TableShape = (3,), rows: int = 6) -> None:
     """Try every dataset of at most `rows` rows over a shape, every neighbour, and several estimates; raise where a claim is broken.
 
-    >>> check_score(SCORES["l1"])
+    >>> check_score(CHOICE_SCORES["l1"])
     """
     cells = math.prod(shape)
     rng = np.random.default_rng(0)
-    estimates = [np.zeros(cells, np.int64), np.full(cells, GRID), *rng.integers(-GRID, rows * GRID, (6, cells))]
+    estimates = [
+        np.zeros(cells, np.int64),
+        np.full(cells, SCORE_GRID),
+        *rng.integers(-SCORE_GRID, rows * SCORE_GRID, (6, cells)),
+    ]
     for estimate in estimates if score.add_remove is not None else estimates[:1]:
         values = {
             dataset: score.of(
@@ -241,13 +247,13 @@ def check_score(score: Score, *, shape: Shape = (3,), rows: int = 6) -> None:
             for at in range(len(dataset)):
                 fewer = dataset[:at] + dataset[at + 1 :]
                 if score.add_remove is not None:
-                    _claim(score, "add_remove", abs(values[fewer] - here), score.add_remove)
+                    _check_claim(score, "add_remove", abs(values[fewer] - here), score.add_remove)
                 claim = score.sensitivity(Neighbours.REPLACE, 1, rows=len(dataset), shape=shape)
                 for entering in range(cells):
                     moved = tuple(sorted((*fewer, entering)))
-                    _claim(score, "replace", abs(values[moved] - here), claim)
+                    _check_claim(score, "replace", abs(values[moved] - here), claim)
 
 
-def _claim(score: Score, relation: str, moved: int, claim: int) -> None:
+def _check_claim(score: Score, relation: str, moved: int, claim: int) -> None:
     if moved > claim:
         raise AssertionError(f"score {score.name}: one row moves it by {moved} under {relation}, {claim} is claimed")

@@ -21,21 +21,21 @@ from numpy.typing import NDArray
 
 from understudy.accounting.pricing import choice_epsilon_for, price_choice
 from understudy.curator.context import Room
-from understudy.curator.mechanisms.scores import GRID, to_grid
-from understudy.curator.payment import Answer, fingerprint
+from understudy.curator.mechanisms.scores import SCORE_GRID, to_grid
+from understudy.curator.payment import NoisyAnswer, fingerprint_array
 from understudy.errors import Refused
 from understudy.measurements import Clique
-from understudy.noise import exponential
+from understudy.noise import exponential_mechanism
 from understudy.schema import Schema
 
 
 def cell_distances(counts: NDArray[np.int64], estimate: NDArray[np.int64]) -> NDArray[np.int64]:
     """|count − estimate| of every cell, in grid units; one row moves each by at most GRID.
 
-    >>> cell_distances(np.array([3, 0]), np.array([GRID, GRID])).tolist()
+    >>> cell_distances(np.array([3, 0]), np.array([SCORE_GRID, SCORE_GRID])).tolist()
     [2048, 1024]
     """
-    return np.asarray(np.abs(counts * GRID - estimate), np.int64)
+    return np.asarray(np.abs(counts * SCORE_GRID - estimate), np.int64)
 
 
 def choose_cell(
@@ -44,7 +44,7 @@ def choose_cell(
     """One cell of one of the cliques, with probability rising in how far its count is from its estimate."""
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
-    open_cells = [_candidates(schema, c, e.size) for c, e in zip(cliques, rounded, strict=True)]
+    open_cells = [_candidate_cells(schema, c, e.size) for c, e in zip(cliques, rounded, strict=True)]
     ends = np.cumsum([cells.size for cells in open_cells])
     if not cliques or ends[-1] == 0:
         raise Refused("There is nothing to choose from: the list of candidates is empty. Nothing was spent")
@@ -53,24 +53,24 @@ def choose_cell(
         "mechanism": "choice",
         "score": "cell",
         "epsilon": epsilon,
-        "candidates": [[c, fingerprint(e)] for c, e in zip(cliques, rounded, strict=True)],
+        "candidates": [[c, fingerprint_array(e)] for c, e in zip(cliques, rounded, strict=True)],
     }
 
-    def count() -> NDArray[np.int64]:
+    def compute_scores() -> NDArray[np.int64]:
         tables = room.table.counts(cliques)
         every = zip(tables, rounded, open_cells, strict=True)
         return np.concatenate([cell_distances(t, e).ravel()[cells] for t, e, cells in every])
 
-    def draw(scores: NDArray[np.int64]) -> Answer:
-        sensitivity = Fraction(room.max_rows * GRID)
-        return {"index": np.array(exponential(scores, epsilon=epsilon, sensitivity=sensitivity))}
+    def draw_choice(scores: NDArray[np.int64]) -> NoisyAnswer:
+        sensitivity = Fraction(room.max_rows * SCORE_GRID)
+        return {"index": np.array(exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity))}
 
-    index = int(room.till.pay(request, price_choice(epsilon, room.currency), count, draw)["index"])
+    index = int(room.till.pay(request, price_choice(epsilon, room.currency), compute_scores, draw_choice)["index"])
     at = int(np.searchsorted(ends, index, side="right"))
     cell = int(open_cells[at][index - (int(ends[at - 1]) if at else 0)])
     return cliques[at], tuple(int(code) for code in np.unravel_index(cell, rounded[at].shape))
 
 
-def _candidates(schema: Schema, clique: Clique, size: int) -> NDArray[np.int64]:
+def _candidate_cells(schema: Schema, clique: Clique, size: int) -> NDArray[np.int64]:
     zeros = schema.zeros(clique)
     return np.arange(size) if zeros is None else np.flatnonzero(~zeros)

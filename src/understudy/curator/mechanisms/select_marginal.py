@@ -1,12 +1,12 @@
 """Private choice and noisy distances: which marginal an estimate serves worst, and by how much.
 
-`choose` is the exponential mechanism (McSherry, Talwar 2007) over a finite public list of cliques, sampled exactly: P ∝ exp(ε q / 2Δ).
+`choose_clique` is the exponential mechanism (McSherry, Talwar 2007) over a finite public list of cliques, sampled exactly: P ∝ exp(ε q / 2Δ).
 
 Why it is private. Scores are q = w · (score − penalty) with public weights and penalties on a grid, so one unit moves any of them by at
 most Δ = max w · Δ(score), in integers. The price is ε in a pure run, ε²/8 in a zCDP run, 0.393 ε² in a GDP run
 (`accounting.pricing.price_choice`).
 
-`errors` adds exact integer noise to the L1 distances themselves. One unit moves every distance at once by at most Δ, so K of them have
+`measure_distances` adds exact integer noise to the L1 distances themselves. One unit moves every distance at once by at most Δ, so K of them have
 L1 sensitivity K·Δ and L2 sensitivity √K·Δ. Of a marginal through partitions of its axes the same holds: a row lies in one cell of it too.
 """
 
@@ -21,18 +21,18 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Sensitivity
 from understudy.accounting.pricing import choice_epsilon_for, price, price_choice
 from understudy.curator.context import Room
-from understudy.curator.mechanisms.scores import GRID, SCORES, to_grid
-from understudy.curator.payment import Answer, fingerprint
+from understudy.curator.mechanisms.scores import CHOICE_SCORES, SCORE_GRID, to_grid
+from understudy.curator.payment import NoisyAnswer, fingerprint_array
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Centring, Clique, Distance, Identity
-from understudy.noise import exponential
+from understudy.noise import exponential_mechanism
 
-Estimates = Mapping[Clique, NDArray[np.float64]]
+EstimatesByClique = Mapping[Clique, NDArray[np.float64]]
 
 
-def choose(
+def choose_clique(
     room: Room,
-    estimates: Estimates,
+    estimates: EstimatesByClique,
     *,
     amount: Fraction,
     score: str = "l1",
@@ -46,12 +46,12 @@ def choose(
     """
     if not estimates:
         raise Refused("There is nothing to choose from: the list of candidates is empty. Nothing was spent")
-    if score not in SCORES:
-        raise Refused(f'There is no score "{score}". Choose by one of {", ".join(SCORES)}. Nothing was spent')
-    rule = SCORES[score]
+    if score not in CHOICE_SCORES:
+        raise Refused(f'There is no score "{score}". Choose by one of {", ".join(CHOICE_SCORES)}. Nothing was spent')
+    rule = CHOICE_SCORES[score]
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
-    factors = np.ones(len(cliques), np.int64) if weights is None else _factors(weights)
+    factors = np.ones(len(cliques), np.int64) if weights is None else _grid_weights(weights)
     offsets = np.zeros(len(cliques), np.int64) if penalties is None else to_grid(np.array(penalties))
     moves = [rule.sensitivity(room.neighbours, room.max_rows, rows=rows, shape=e.shape) for e in rounded]
     sensitivity = Fraction(max(int(f) * moved for f, moved in zip(factors, moves, strict=True)))
@@ -61,11 +61,12 @@ def choose(
         "score": score,
         "epsilon": epsilon,
         "candidates": [
-            [c, fingerprint(e), int(f), int(o)] for c, e, f, o in zip(cliques, rounded, factors, offsets, strict=True)
+            [c, fingerprint_array(e), int(f), int(o)]
+            for c, e, f, o in zip(cliques, rounded, factors, offsets, strict=True)
         ],
     }
 
-    def count() -> NDArray[np.int64]:
+    def compute_scores() -> NDArray[np.int64]:
         tables = room.table.counts(cliques)
         scores = [
             int(f) * (rule.of(counts, estimate) - int(o))
@@ -73,14 +74,14 @@ def choose(
         ]
         return np.array(scores, np.int64)
 
-    def draw(scores: NDArray[np.int64]) -> Answer:
-        return {"index": np.array(exponential(scores, epsilon=epsilon, sensitivity=sensitivity))}
+    def draw_choice(scores: NDArray[np.int64]) -> NoisyAnswer:
+        return {"index": np.array(exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity))}
 
-    answer = room.till.pay(request, price_choice(epsilon, room.currency), count, draw)
+    answer = room.till.pay(request, price_choice(epsilon, room.currency), compute_scores, draw_choice)
     return cliques[int(answer["index"])]
 
 
-def _factors(weights: Sequence[float]) -> NDArray[np.int64]:
+def _grid_weights(weights: Sequence[float]) -> NDArray[np.int64]:
     """Weights on the grid, the largest one 1: only their ratios matter, and large ones could make a score overflow."""
     numbers = np.array(weights, np.float64)
     if not 0 < numbers.min() <= numbers.max() < np.inf:
@@ -88,8 +89,12 @@ def _factors(weights: Sequence[float]) -> NDArray[np.int64]:
     return np.maximum(to_grid(numbers / numbers.max()), 1)
 
 
-def errors(
-    room: Room, estimates: Estimates, *, amount: Fraction, maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None
+def measure_distances(
+    room: Room,
+    estimates: EstimatesByClique,
+    *,
+    amount: Fraction,
+    maps: Mapping[Clique, tuple[AxisMap, ...]] | None = None,
 ) -> dict[Clique, Distance]:
     """The L1 distance of every estimate to its true marginal, all of them noisy; where it has `maps`, to that of coarser bins."""
     if not estimates:
@@ -97,7 +102,7 @@ def errors(
     coarser = maps or {}
     if any(isinstance(m, Centring) for axes in coarser.values() for m in axes):
         raise Refused("A distance is asked of counts or of coarser bins, not of centred counts. Nothing was spent")
-    rule = SCORES["l1"]
+    rule = CHOICE_SCORES["l1"]
     cliques = list(estimates)
     rounded = [to_grid(estimates[c]) for c in cliques]
     one = rule.sensitivity(room.neighbours, room.max_rows)
@@ -111,21 +116,23 @@ def errors(
         "mechanism": "errors",
         "law": room.law,
         "scale": scale,
-        "candidates": [[c, fingerprint(e)] for c, e in zip(cliques, rounded, strict=True)],
+        "candidates": [[c, fingerprint_array(e)] for c, e in zip(cliques, rounded, strict=True)],
     }
     if coarser:
         request["maps"] = [repr(coarser.get(c)) for c in cliques]
 
-    def count() -> NDArray[np.int64]:
-        tables = [_mapped(t, coarser.get(c)) for c, t in zip(cliques, room.table.counts(cliques), strict=True)]
+    def compute_scores() -> NDArray[np.int64]:
+        tables = [_apply_maps(t, coarser.get(c)) for c, t in zip(cliques, room.table.counts(cliques), strict=True)]
         return np.array([rule.of(t, e) for t, e in zip(tables, rounded, strict=True)], np.int64)
 
-    distances = room.till.pay(request, cost, count, lambda exact: {"distances": room.noisy(exact, scale)})["distances"]
+    distances = room.till.pay(request, cost, compute_scores, lambda exact: {"distances": room.add_noise(exact, scale)})[
+        "distances"
+    ]
     each = price(room.law, scale, Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)), room.currency)
-    return {c: Distance(c, int(d), GRID, room.law, scale, each) for c, d in zip(cliques, distances, strict=True)}
+    return {c: Distance(c, int(d), SCORE_GRID, room.law, scale, each) for c, d in zip(cliques, distances, strict=True)}
 
 
-def _mapped(counts: NDArray[np.int64], axes: tuple[AxisMap, ...] | None) -> NDArray[np.int64]:
+def _apply_maps(counts: NDArray[np.int64], axes: tuple[AxisMap, ...] | None) -> NDArray[np.int64]:
     """Counts of coarser bins, where an axis has any."""
     for axis, map_ in enumerate(axes or ()):
         if not isinstance(map_, Identity):

@@ -36,33 +36,33 @@ from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.curator.context import Room
-from understudy.curator.payment import Answer
+from understudy.curator.payment import NoisyAnswer
 from understudy.errors import Refused
-from understudy.measurements import Clique, Sparse
+from understudy.measurements import Clique, SparseMeasurement
 from understudy.models.rules.structural_zeros import forbidden_rows, impossible_masks, impossible_rows
-from understudy.noise.enclosure import normal_tail
-from understudy.noise.tails import tails
+from understudy.noise.enclosure import enclose_normal_tail
+from understudy.noise.tails import tails_of_law
 from understudy.schema import Schema
 
-GUARD = 64
+TAIL_GUARD_BITS = 64
 """Bits of precision of the tail bounds beyond those that δ itself needs."""
 
-LARGE = 1000
+MIN_NORMAL_TAIL_SCALE = 1000
 """Scale of discrete Gaussian noise from which its tail is bounded by the Gaussian's."""
 
-MOST_EPSILON = 1000
+MAX_THRESHOLD_EPSILON = 1000
 """Largest ε of a run with Gaussian noise and thresholds: e^ε rows of precision are then needed, and nothing is protected any more."""
 
-MAX_CELL_BYTES = 1 << 28
+MAX_SPARSE_ANSWER_BYTES = 1 << 28
 """Bytes of the cells that one answer shows; a ledger holds 10⁹ of an answer."""
 
 MAX_LABEL_BYTES = 1 << 23
 """Bytes of all labels that a run learns, as a release writes them down twice; its document holds 2²⁵ in all."""
 
-LABEL_OVERHEAD = 32
+LABEL_OVERHEAD_BYTES = 32
 """Bytes that a label counts for besides its text: at most 2¹⁸ labels fit, about half of what the list of a schema may hold."""
 
-E_UP = Fraction(27182818285, 10**10)
+E_UPPER_BOUND = Fraction(27182818285, 10**10)
 """A little more than e."""
 
 
@@ -72,24 +72,24 @@ def threshold(*, law: Law, scale: Fraction, delta: Fraction, max_rows: int = 1) 
     >>> threshold(law=Law.DISCRETE_LAPLACE, scale=Fraction(2), delta=Fraction(1, 10**6))
     27
     """
-    law_tails = tails(law, scale)
-    bits = GUARD + max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
+    law_tails = tails_of_law(law, scale)
+    bits = TAIL_GUARD_BITS + max(0, delta.denominator.bit_length() - delta.numerator.bit_length())
 
-    def shows(count: int, at: int) -> Fraction:
-        if law is Law.DISCRETE_GAUSSIAN and scale > LARGE:
+    def show_chance(count: int, at: int) -> Fraction:
+        if law is Law.DISCRETE_GAUSSIAN and scale > MIN_NORMAL_TAIL_SCALE:
             # P(X > k) ≤ P(N(0, σ²) ≥ k), Canonne, Kamath, Steinke 2020, Prop. 25: the exact sum would be long.
-            return Fraction(normal_tail((at - count) / scale, bits)[1], 1 << bits)
+            return Fraction(enclose_normal_tail((at - count) / scale, bits)[1], 1 << bits)
         return Fraction(law_tails.tail(at - count, bits)[1], 1 << bits)
 
-    def safe(at: int) -> bool:
-        return all((max_rows // count) * shows(count, at) <= delta for count in {1, max_rows})
+    def is_safe(at: int) -> bool:
+        return all((max_rows // count) * show_chance(count, at) <= delta for count in {1, max_rows})
 
     low, high = max_rows - 1, max_rows
-    while not safe(high):
+    while not is_safe(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if safe(middle) else (middle, high)
+        low, high = (low, middle) if is_safe(middle) else (middle, high)
     return high
 
 
@@ -103,31 +103,31 @@ def laplace_threshold(*, epsilon: Fraction, delta: Fraction, neighbours: Neighbo
     return threshold(law=Law.DISCRETE_LAPLACE, scale=moves / epsilon, delta=delta)
 
 
-def labels(
+def learn_labels(
     room: Room, column: str, *, amount: Fraction, delta: Fraction, most_bytes: int = MAX_LABEL_BYTES
-) -> tuple[tuple[str, ...], Sparse]:
+) -> tuple[tuple[str, ...], SparseMeasurement]:
     """The labels of a column that are safely above zero, and their noisy counts; no more of them than fit in so many bytes."""
-    scale, cost, at = _plan(room, amount, delta, f"{column}: its values have to be learned")
+    scale, cost, at = _plan_histogram(room, amount, delta, f"{column}: its values have to be learned")
     request = {"mechanism": "values", "column": column, "law": room.law, "scale": scale, "threshold": at}
 
-    def draw(found: tuple[list[str], NDArray[np.int64]]) -> Answer:
+    def draw_answer(found: tuple[list[str], NDArray[np.int64]]) -> NoisyAnswer:
         names, counts = found
         order = sorted(range(len(names)), key=names.__getitem__)
-        noisy = room.noisy(counts[np.array(order, np.intp)], scale)
+        noisy = room.add_noise(counts[np.array(order, np.intp)], scale)
         passed = [names[i] for i, count in zip(order, noisy, strict=True) if count > at]
         noisy = noisy[noisy > at]
         sizes = np.array(
-            [LABEL_OVERHEAD + len(json.dumps(name, ensure_ascii=False).encode()) for name in passed], np.int64
+            [LABEL_OVERHEAD_BYTES + len(json.dumps(name, ensure_ascii=False).encode()) for name in passed], np.int64
         )
         raised = fit_threshold(at, noisy, sizes, most_bytes)
         kept = [name for name, count in zip(passed, noisy, strict=True) if count > raised]
         return {**pack_labels(kept), "counts": noisy[noisy > raised], "threshold": np.array(raised)}
 
-    answer = room.till.pay(request, cost, lambda: room.table.labels(column), draw)
+    answer = room.till.pay(request, cost, lambda: room.table.labels(column), draw_answer)
     shown = unpack_labels(answer)
     codes = np.arange(len(shown), dtype=np.int64)[:, None]
     above = int(answer.get("threshold", np.array(at)))
-    return shown, Sparse((column,), codes, answer["counts"].astype(np.int64), above, room.law, scale, cost)
+    return shown, SparseMeasurement((column,), codes, answer["counts"].astype(np.int64), above, room.law, scale, cost)
 
 
 def fit_threshold(at: int, noisy: NDArray[np.int64], sizes: NDArray[np.int64], most_bytes: int) -> int:
@@ -141,7 +141,7 @@ def fit_threshold(at: int, noisy: NDArray[np.int64], sizes: NDArray[np.int64], m
     return at if beyond.size == 0 else max(at, int(noisy[order[beyond[0]]]))
 
 
-def pack_labels(labels: Sequence[str]) -> Answer:
+def pack_labels(labels: Sequence[str]) -> NoisyAnswer:
     """Texts as one array of bytes and where each ends: an array of texts would make each as wide as the widest.
 
     >>> unpack_labels(pack_labels(["a", "", "ö"]))
@@ -152,7 +152,7 @@ def pack_labels(labels: Sequence[str]) -> Answer:
     return {"text": np.frombuffer(b"".join(encoded), np.uint8), "ends": ends}
 
 
-def unpack_labels(answer: Answer) -> tuple[str, ...]:
+def unpack_labels(answer: NoisyAnswer) -> tuple[str, ...]:
     """The texts of an answer; earlier versions stored them as an array of texts."""
     if "labels" in answer:
         return tuple(str(label) for label in answer["labels"])
@@ -160,33 +160,35 @@ def unpack_labels(answer: Answer) -> tuple[str, ...]:
     return tuple(text[start:end].decode() for start, end in zip([0, *ends], ends, strict=False))
 
 
-def cells(room: Room, clique: Clique, *, amount: Fraction, delta: Fraction, schema: Schema | None = None) -> Sparse:
+def measure_sparse_cells(
+    room: Room, clique: Clique, *, amount: Fraction, delta: Fraction, schema: Schema | None = None
+) -> SparseMeasurement:
     """The cells of a marginal that are safely above zero, and their noisy counts.
 
     Cells that the schema declares impossible never show, whoever may be in them. The schema alone decides which those are, so each unit
     moves the others by as much as before, or less.
     """
-    scale, cost, at = _plan(room, amount, delta, "a sparse histogram shows only cells above a threshold")
+    scale, cost, at = _plan_histogram(room, amount, delta, "a sparse histogram shows only cells above a threshold")
     request = {"mechanism": "cells", "clique": clique, "law": room.law, "scale": scale, "threshold": at}
 
-    def draw(found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Answer:
+    def draw_answer(found: tuple[NDArray[np.int64], NDArray[np.int64]]) -> NoisyAnswer:
         codes, counts = found
-        possible = ~_impossible(schema, clique, codes)
+        possible = ~_is_impossible(schema, clique, codes)
         codes, counts = codes[possible], counts[possible]
         order = np.lexsort(codes.T[::-1])
-        noisy = room.noisy(counts[order], scale)
+        noisy = room.add_noise(counts[order], scale)
         codes, noisy = codes[order][noisy > at], noisy[noisy > at]
         sizes = np.full(len(noisy), codes.itemsize * (len(clique) + 1), np.int64)
-        raised = fit_threshold(at, noisy, sizes, MAX_CELL_BYTES)
+        raised = fit_threshold(at, noisy, sizes, MAX_SPARSE_ANSWER_BYTES)
         return {"codes": codes[noisy > raised], "counts": noisy[noisy > raised], "threshold": np.array(raised)}
 
-    answer = room.till.pay(request, cost, lambda: room.table.sparse_counts(clique), draw)
+    answer = room.till.pay(request, cost, lambda: room.table.sparse_counts(clique), draw_answer)
     codes: NDArray[np.int64] = answer["codes"].astype(np.int64).reshape(-1, len(clique))
     above = int(answer.get("threshold", np.array(at)))
-    return Sparse(clique, codes, answer["counts"].astype(np.int64), above, room.law, scale, cost)
+    return SparseMeasurement(clique, codes, answer["counts"].astype(np.int64), above, room.law, scale, cost)
 
 
-def _impossible(schema: Schema | None, clique: Clique, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_impossible(schema: Schema | None, clique: Clique, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which cells of a clique the schema declares impossible."""
     if schema is None:
         return np.zeros(len(codes), bool)
@@ -199,14 +201,14 @@ def _impossible(schema: Schema | None, clique: Clique, codes: NDArray[np.int64])
 
 def check_epsilon(epsilon: Fraction, currency: Currency) -> None:
     """Refuse an ε at which a threshold under Gaussian noise cannot be computed in any useful time."""
-    if currency is not Currency.PURE and epsilon > MOST_EPSILON:
+    if currency is not Currency.PURE and epsilon > MAX_THRESHOLD_EPSILON:
         raise Refused(
-            f"What has to be learned needs a threshold, which has no price above ε = {MOST_EPSILON:,} here: declare it in the schema,"
+            f"What has to be learned needs a threshold, which has no price above ε = {MAX_THRESHOLD_EPSILON:,} here: declare it in the schema,"
             " or use a smaller ε. Nothing was spent"
         )
 
 
-def _plan(room: Room, amount: Fraction, delta: Fraction, why: str) -> tuple[Fraction, Cost, int]:
+def _plan_histogram(room: Room, amount: Fraction, delta: Fraction, why: str) -> tuple[Fraction, Cost, int]:
     """Scale, price and threshold of one histogram."""
     if delta <= 0:
         remedy = "Declare the values in the schema, or allow a small δ such as 1e-9"
@@ -217,12 +219,12 @@ def _plan(room: Room, amount: Fraction, delta: Fraction, why: str) -> tuple[Frac
     paid = price(room.law, scale, sensitivity, room.currency)
     # Laplace: δ₀ ≤ 1 − e^(−1/scale), by the bound 1 − e^(−x) ≥ x/(1 + x) for x > 0.
     laplace = room.law is Law.DISCRETE_LAPLACE
-    chance = min(delta, 1 / (1 + scale)) if laplace else delta / (1 + _exp_up(room.epsilon))
+    chance = min(delta, 1 / (1 + scale)) if laplace else delta / (1 + _exp_upper_bound(room.epsilon))
     at = threshold(law=room.law, scale=scale, delta=chance, max_rows=room.max_rows)
     return scale, Cost(paid.currency, paid.amount, delta), at
 
 
-def _exp_up(epsilon: Fraction) -> Fraction:
+def _exp_upper_bound(epsilon: Fraction) -> Fraction:
     """At least e^ε, whatever ε is: whole powers exactly, the rest as a float rounded up."""
     whole = int(epsilon)
-    return E_UP**whole * Fraction(math.exp(float(epsilon - whole)) * (1 + 1e-9))
+    return E_UPPER_BOUND**whole * Fraction(math.exp(float(epsilon - whole)) * (1 + 1e-9))

@@ -19,7 +19,7 @@ from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.curator.context import Room
-from understudy.curator.payment import Answer
+from understudy.curator.payment import NoisyAnswer
 from understudy.errors import Refused
 from understudy.schema import Lattice
 
@@ -54,26 +54,28 @@ class Mean:
         return min(max(mean, Fraction(self.low)), Fraction(self.high))
 
 
-def total(room: Room, column: Lattice, *, amount: Fraction, origin: int = 0) -> Sum:
+def measure_sum(room: Room, column: Lattice, *, amount: Fraction, origin: int = 0) -> Sum:
     """The noisy sum of a bounded column."""
-    low, high = _bounds(column)
+    low, high = _require_bounds(column)
     reach = max(high - origin, origin - low, 0)
     if room.neighbours is Neighbours.REPLACE:
         reach = max(reach, high - low)
     if reach * room.max_rows >= 2**53:
         raise Refused(f"{column.name}: its bounds are too wide for its step. Use a coarser step. Nothing was spent")
 
-    def exact() -> int:
+    def compute_exact() -> int:
         return room.table.sum(column.name, low, high) - origin * room.table.count_valid(column.name)
 
-    return _pay(room, column.name, exact, reach=max(reach, 1), origin=origin, amount=amount, what="sum")
+    return _measure_value(
+        room, column.name, compute_exact, reach=max(reach, 1), origin=origin, amount=amount, what="sum"
+    )
 
 
-def mean(room: Room, column: Lattice, *, amount: Fraction) -> Mean:
+def measure_mean(room: Room, column: Lattice, *, amount: Fraction) -> Mean:
     """The noisy mean of a bounded column: half the amount for the sum, half for the count."""
-    low, high = _bounds(column)
-    around = total(room, column, amount=amount / 2, origin=(low + high) // 2)
-    count = _pay(
+    low, high = _require_bounds(column)
+    around = measure_sum(room, column, amount=amount / 2, origin=(low + high) // 2)
+    count = _measure_value(
         room,
         column.name,
         lambda: room.table.count_valid(column.name),
@@ -85,14 +87,14 @@ def mean(room: Room, column: Lattice, *, amount: Fraction) -> Mean:
     return Mean(around, count, low, high)
 
 
-def _bounds(column: Lattice) -> tuple[int, int]:
+def _require_bounds(column: Lattice) -> tuple[int, int]:
     if column.low is None or column.high is None:
         remedy = "Add `min` and `max` to the schema, or let part of the budget find them: bounds: learn"
         raise Refused(f"{column.name}: a sum needs bounds before it can be released. {remedy}")
     return column.low, column.high
 
 
-def _pay(
+def _measure_value(
     room: Room, column: str, exact: Callable[[], int], *, reach: int, origin: int, amount: Fraction, what: str
 ) -> Sum:
     moves = Fraction(reach * room.max_rows)
@@ -101,8 +103,10 @@ def _pay(
     cost = price(room.law, scale, sensitivity, room.currency)
     request = {"mechanism": what, "column": column, "law": room.law, "scale": scale, "origin": origin}
 
-    def draw(counted: int) -> Answer:
+    def draw_value(counted: int) -> NoisyAnswer:
         noise = int(room.draw(room.law, scale, (1,))[0])
         return {"value": np.array(str(counted + noise))}  # text, because a sum may exceed 64 bits
 
-    return Sum(column, int(str(room.till.pay(request, cost, exact, draw)["value"])), origin, room.law, scale, cost)
+    return Sum(
+        column, int(str(room.till.pay(request, cost, exact, draw_value)["value"])), origin, room.law, scale, cost
+    )

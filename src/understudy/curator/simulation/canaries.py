@@ -8,12 +8,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator.context import Rows
+from understudy.curator.context import TableProtocol
 from understudy.measurements import Clique
 from understudy.schema import Schema
 
 
-class Encoded:
+class EncodedRows:
     """Rows given as codes: a made-up table, or canaries to put beside a real one."""
 
     def __init__(self, schema: Schema, codes: Mapping[str, NDArray[np.int64]]) -> None:
@@ -26,7 +26,7 @@ class Encoded:
 
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
         """Dense counts over each clique."""
-        return [self._count(tuple(clique)).copy() for clique in cliques]
+        return [self._count_clique(tuple(clique)).copy() for clique in cliques]
 
     def sparse_counts(self, clique: Clique) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes and counts of the cells that occur."""
@@ -34,7 +34,7 @@ class Encoded:
         cells, counts = np.unique(rows, axis=0, return_counts=True)
         return cells.astype(np.int64), counts.astype(np.int64)
 
-    def _count(self, clique: Clique) -> NDArray[np.int64]:
+    def _count_clique(self, clique: Clique) -> NDArray[np.int64]:
         if clique not in self._kept:
             sizes = self._schema.sizes(clique)
             if not clique:
@@ -44,10 +44,10 @@ class Encoded:
         return self._kept[clique]
 
 
-class Joined:
+class TableWithCanaries:
     """A table and some rows more, counted together; for a closed schema."""
 
-    def __init__(self, table: Rows, more: Encoded) -> None:
+    def __init__(self, table: TableProtocol, more: EncodedRows) -> None:
         self._table, self._more = table, more
 
     def rows(self) -> int:

@@ -20,9 +20,9 @@ from understudy.curator.curator import Custody
 from understudy.curator.payment import Till
 from understudy.curator.simulation.population import Population
 from understudy.measurements import Clique
-from understudy.noise import draw
+from understudy.noise import draw_noise
 from understudy.schema import Lattice, Schema
-from understudy.tables import CANDIDATES, TEXT
+from understudy.tables import TEXT_CANDIDATE, TYPE_CANDIDATES
 
 ASSUMED_VALUES = 20
 """Values that a list still to be learned is assumed to have."""
@@ -30,11 +30,11 @@ ASSUMED_VALUES = 20
 ASSUMED_RANGE = 10_000
 """Lattice points, from zero, that bounds still to be learned are assumed to span."""
 
-PLENTY = 10**12
+PLENTIFUL_COUNT = 10**12
 """A count that no noise hides."""
 
 
-class Stage:
+class DryRunTable:
     """A table of imagined people, or of nobody. What discovery asks about stands out plainly, so that sizes can be forecast."""
 
     def __init__(self, schema: Schema, people: int = 0) -> None:
@@ -58,7 +58,7 @@ class Stage:
 
     def labels(self, column: str) -> tuple[list[str], NDArray[np.int64]]:
         """As many as are assumed."""
-        return [f"value {i + 1:02}" for i in range(ASSUMED_VALUES)], np.full(ASSUMED_VALUES, PLENTY)
+        return [f"value {i + 1:02}" for i in range(ASSUMED_VALUES)], np.full(ASSUMED_VALUES, PLENTIFUL_COUNT)
 
     def lattice(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """No value occurs."""
@@ -71,7 +71,7 @@ class Stage:
         low, end = described.low, None if described.high is None else described.high + 1
         first = low if low is not None else 0 if end is None else end - ASSUMED_RANGE
         wide = (first + ASSUMED_RANGE if end is None else end) - first
-        below = [(self._people or PLENTY) * min(max(edge - first, 0), wide) // wide for edge in edges]
+        below = [(self._people or PLENTIFUL_COUNT) * min(max(edge - first, 0), wide) // wide for edge in edges]
         return np.asarray(np.diff(below), np.int64)
 
     def sum(self, column: str, low: int, high: int) -> int:
@@ -84,8 +84,8 @@ class Stage:
 
     def votes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Every column is taken for a list of labels."""
-        ballots = np.zeros((len(columns), len(CANDIDATES)), np.int64)
-        ballots[:, CANDIDATES.index(TEXT)] = PLENTY
+        ballots = np.zeros((len(columns), len(TYPE_CANDIDATES)), np.int64)
+        ballots[:, TYPE_CANDIDATES.index(TEXT_CANDIDATE)] = PLENTIFUL_COUNT
         return ballots
 
     def sizes(self) -> NDArray[np.int64]:
@@ -98,12 +98,12 @@ class Stage:
         """No row breaks a rule."""
         return 0
 
-    def described(self, schema: Schema) -> Stage:
+    def described(self, schema: Schema) -> DryRunTable:
         """The same people under another schema."""
-        return Stage(schema, self._people)
+        return DryRunTable(schema, self._people)
 
 
-class _Practice:
+class _DryRunLedger:
     """A run that remembers nothing."""
 
     def answer(self, step: int, digest: str) -> bytes | None:
@@ -116,23 +116,25 @@ class _Practice:
         pass
 
 
-def _silence(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
+def _draw_zeros(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.int64]:
     return np.zeros(shape, np.int64)
 
 
-def rehearse(schema: Schema, filter: Filter, *, epsilon: Fraction, neighbours: Neighbours, people: int = 0) -> Custody:
+def open_dry_run(
+    schema: Schema, filter: Filter, *, epsilon: Fraction, neighbours: Neighbours, people: int = 0
+) -> Custody:
     """A curator of an imagined table, to find out what a run would ask and pay.
 
     With `people`, a population of that many answers, under the noise a run would draw, so that what a run chooses is chosen here too.
     Without, every marginal is empty and nothing is noised.
     """
     room = Room(
-        table=Stage(schema, people),
-        till=Till(_Practice(), filter),
+        table=DryRunTable(schema, people),
+        till=Till(_DryRunLedger(), filter),
         neighbours=neighbours,
         currency=filter.currency,
         epsilon=epsilon,
         max_rows=schema.unit.max_rows,
-        draw=draw if people else _silence,
+        draw=draw_noise if people else _draw_zeros,
     )
     return Custody(room, schema)

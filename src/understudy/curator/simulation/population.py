@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from understudy.measurements import Clique
 from understudy.schema import Schema
 
-KINDS = np.array([0.4, 0.3, 0.2, 0.1])
+KIND_SHARES = np.array([0.4, 0.3, 0.2, 0.1])
 """How many of each kind of people there are."""
 
-LEANS = (1.0, 1.4, 0.9, 1.8)
-"""How much the kinds differ in a column of four codes, in turn; in a column of more codes they differ more, as `_lean` has it. With less,
+KIND_CONTRASTS = (1.0, 1.4, 0.9, 1.8)
+"""How much the kinds differ in a column of four codes, in turn; in a column of more codes they differ more, as `_kind_contrast` has it. With less,
 fewer and smaller marginals are worth their noise than in surveys and registers, with more, too many are at a small ε: `benchmarks/plan.py`
 holds what a rehearsal chooses against what real tables lead to."""
 
-TOPIC = 32
+MAX_TOPIC_COLUMNS = 32
 """Columns that one topic has at most."""
 
-LARGEST = 1 << 18
+MAX_LINKED_CELLS = 1 << 18
 """Combinations of columns up to which those that impossible ones link are imagined together."""
 
 
@@ -48,66 +48,66 @@ class Population:
     rows: int
 
     @cached_property
-    def _shares(self) -> dict[str, NDArray[np.float64]]:
+    def _shares_by_kind(self) -> dict[str, NDArray[np.float64]]:
         """For every column, the distribution of its codes in each kind."""
         found = {}
         for place, name in enumerate(self.schema):
             n = self.schema.codecs[name].size
             code = np.arange(n)
             common = (1 + (code + 3 * place) % n) ** -0.5
-            lean = _lean(place, n)
-            turn = 2 * math.pi * (code[None, :] / n - np.arange(len(KINDS))[:, None] / len(KINDS)) + place
+            lean = _kind_contrast(place, n)
+            turn = 2 * math.pi * (code[None, :] / n - np.arange(len(KIND_SHARES))[:, None] / len(KIND_SHARES)) + place
             weights = common * np.exp(lean * np.cos(turn))
             found[name] = weights / weights.sum(axis=1, keepdims=True)
         return found
 
     @cached_property
-    def _linked(self) -> list[Clique]:
+    def _linked_columns(self) -> list[Clique]:
         """Columns that impossible combinations link with each other; every other column by itself."""
         parts = [{name} for name in self.schema]
-        for rule in self.schema.forbidden:
+        for rule in self.schema.forbidden_predicates:
             together = set().union(*(part for part in parts if part & rule.columns))
             rest = [part for part in parts if not part & rule.columns]
-            if math.prod(self.schema.sizes(tuple(together))) <= LARGEST:
+            if math.prod(self.schema.sizes(tuple(together))) <= MAX_LINKED_CELLS:
                 parts = [*rest, together]
         order = {name: place for place, name in enumerate(self.schema)}
         return sorted((tuple(sorted(part, key=order.__getitem__)) for part in parts), key=lambda part: order[part[0]])
 
     @cached_property
-    def _joint(self) -> dict[Clique, NDArray[np.float64]]:
+    def _joint_by_kind(self) -> dict[Clique, NDArray[np.float64]]:
         """For linked columns, the distribution of their codes in each kind: nothing impossible, and the rest in proportion."""
         found = {}
-        for part in self._linked:
-            table = np.ones([len(KINDS), *[1] * len(part)])
+        for part in self._linked_columns:
+            table = np.ones([len(KIND_SHARES), *[1] * len(part)])
             for axis, name in enumerate(part):
-                table = table * _along(self._shares[name], axis, len(part))
+                table = table * _along_axis(self._shares_by_kind[name], axis, len(part))
             zeros = self.schema.zeros(part)
             if zeros is not None:
                 table = np.where(zeros, 0.0, table)
-            sums = table.reshape(len(KINDS), -1).sum(axis=1)
+            sums = table.reshape(len(KIND_SHARES), -1).sum(axis=1)
             found[part] = table / np.where(sums > 0, sums, 1.0).reshape(-1, *[1] * len(part))
         return found
 
     @cached_property
-    def _topics(self) -> dict[Clique, int]:
+    def _topic_of_columns(self) -> dict[Clique, int]:
         """What columns are about, those that are linked about the same; as many columns, side by side, are about each thing."""
-        many = -(-len(self.schema) // TOPIC)
+        many = -(-len(self.schema) // MAX_TOPIC_COLUMNS)
         places = {name: place for place, name in enumerate(self.schema)}
-        return {part: places[part[0]] * many // len(self.schema) for part in self._linked}
+        return {part: places[part[0]] * many // len(self.schema) for part in self._linked_columns}
 
     @cached_property
     def _home(self) -> dict[str, Clique]:
-        return {name: part for part in self._linked for name in part}
+        return {name: part for part in self._linked_columns for name in part}
 
     def counts(self, clique: Clique) -> NDArray[np.int64]:
         """The marginal over a clique, to the nearest whole row."""
         asked = dict.fromkeys(self._home[name] for name in clique)
         expected = np.full([1] * len(clique), float(self.rows))
-        for topic in {self._topics[part] for part in asked}:
-            share = KINDS.reshape(-1, *[1] * len(clique))
+        for topic in {self._topic_of_columns[part] for part in asked}:
+            share = KIND_SHARES.reshape(-1, *[1] * len(clique))
             for part in asked:
-                if self._topics[part] == topic:
-                    share = share * _seen(self._joint[part], part, clique)
+                if self._topic_of_columns[part] == topic:
+                    share = share * _marginal_along(self._joint_by_kind[part], part, clique)
             expected = expected * share.sum(axis=0)
         zeros = self.schema.zeros(clique) if clique else None
         if zeros is not None:
@@ -117,21 +117,21 @@ class Population:
         return np.asarray(np.diff(steps, prepend=0).reshape(expected.shape), np.int64)
 
 
-def _along(shares: NDArray[np.float64], axis: int, axes: int) -> NDArray[np.float64]:
+def _along_axis(shares: NDArray[np.float64], axis: int, axes: int) -> NDArray[np.float64]:
     """Shares by kind and code, laid along one of so many axes."""
-    return shares.reshape(len(KINDS), *[-1 if other == axis else 1 for other in range(axes)])
+    return shares.reshape(len(KIND_SHARES), *[-1 if other == axis else 1 for other in range(axes)])
 
 
-def _seen(joint: NDArray[np.float64], part: Clique, clique: Clique) -> NDArray[np.float64]:
+def _marginal_along(joint: NDArray[np.float64], part: Clique, clique: Clique) -> NDArray[np.float64]:
     """What a table of linked columns says of those in a clique, laid along the clique's axes."""
     kept = [name for name in clique if name in part]
     table: NDArray[np.float64] = joint.sum(axis=tuple(1 + axis for axis, name in enumerate(part) if name not in kept))
     left = [name for name in part if name in kept]
     table = table.transpose([0, *(1 + left.index(name) for name in kept)])
     lengths = iter(table.shape[1:])
-    return table.reshape(len(KINDS), *[next(lengths) if name in part else 1 for name in clique])
+    return table.reshape(len(KIND_SHARES), *[next(lengths) if name in part else 1 for name in clique])
 
 
-def _lean(place: int, size: int) -> float:
+def _kind_contrast(place: int, size: int) -> float:
     """How much the kinds differ in a column: those of many codes, such as an age or a trade, tell more of a person."""
-    return LEANS[place % len(LEANS)] * (0.5 + math.log2(max(size, 1)) / 4)
+    return KIND_CONTRASTS[place % len(KIND_CONTRASTS)] * (0.5 + math.log2(max(size, 1)) / 4)

@@ -11,32 +11,41 @@ from typing import Protocol
 
 import numpy as np
 
-from understudy.evaluation.risk.classes import k_anonymity, l_diversity, uniqueness
-from understudy.evaluation.risk.groups import risk_groups
-from understudy.evaluation.risk.inference import attribute_inference, disclosive
-from understudy.evaluation.risk.linkage import linkage
-from understudy.evaluation.risk.matching import reidentification
-from understudy.evaluation.risk.membership import by_density, by_measurements
-from understudy.evaluation.risk.scoreboard import scoreboard
-from understudy.evaluation.risk.singling import linkability, singling_out
-from understudy.findings import Assessment, Fact, Finding, Measure, Progress, Unavailable, run, silent
+from understudy.evaluation.risk.classes import assess_k_anonymity, assess_l_diversity, assess_uniqueness
+from understudy.evaluation.risk.groups import assess_risk_groups
+from understudy.evaluation.risk.inference import assess_attribute_inference, assess_disco
+from understudy.evaluation.risk.linkage import assess_linkage
+from understudy.evaluation.risk.matching import assess_reidentification
+from understudy.evaluation.risk.membership import attack_by_density, attack_by_measurements
+from understudy.evaluation.risk.scoreboard import assess_scoreboard
+from understudy.evaluation.risk.singling import assess_linkability, assess_singling_out
+from understudy.findings import (
+    Assessment,
+    Fact,
+    Finding,
+    Measure,
+    Progress,
+    Unavailable,
+    compute_findings,
+    ignore_progress,
+)
 from understudy.measurements import Measurement
 from understudy.schema import Role, Schema
 from understudy.tables import Records, Table
 
-TARGETS = 2000
+MAX_ATTACK_TARGETS = 2000
 """People attacked, of members and of the control each."""
 
-CANDIDATES = 20_000
+MAX_SEARCHED_SYNTHETIC_ROWS = 20_000
 """Synthetic rows searched."""
 
-GROUPED = 20_000
+MAX_RISK_GROUP_ROWS = 20_000
 """Real rows of which each is put in a risk group; of more, those that are attacked."""
 
-QUASI, SECRETS = 5, 3
+DEFAULT_QUASI_COLUMNS, DEFAULT_SENSITIVE_COLUMNS = 5, 3
 
 
-class Released(Protocol):
+class MeasuredRelease(Protocol):
     """The part of a release that an attack on its measurements needs."""
 
     @property
@@ -48,13 +57,13 @@ class Released(Protocol):
         """What was measured."""
 
 
-def roles(
+def resolve_roles(
     schema: Schema, quasi: Sequence[str] | None = None, sensitive: Sequence[str] | None = None
 ) -> tuple[list[str], list[str], bool]:
     """Quasi-identifiers and secrets: as named, or by role, or else guessed; and whether they were guessed.
 
     >>> from understudy.schema import Boolean
-    >>> roles(Schema(columns=(Boolean(name="a", role=Role.QUASI_IDENTIFIER), Boolean(name="b", role=Role.SENSITIVE))))
+    >>> resolve_roles(Schema(columns=(Boolean(name="a", role=Role.QUASI_IDENTIFIER), Boolean(name="b", role=Role.SENSITIVE))))
     (['a'], ['b'], False)
     """
     names = list(schema)
@@ -63,19 +72,19 @@ def roles(
     guessed = not chosen or not secrets
     if not chosen:
         free = [n for n in names if n not in secrets]
-        chosen = free[: min(QUASI, max(1, len(free) - (not secrets)))]
+        chosen = free[: min(DEFAULT_QUASI_COLUMNS, max(1, len(free) - (not secrets)))]
     if not secrets:
-        secrets = [n for n in names if n not in chosen][-SECRETS:]
+        secrets = [n for n in names if n not in chosen][-DEFAULT_SENSITIVE_COLUMNS:]
     return chosen, secrets, guessed
 
 
-def assess(
+def assess_risk(
     real: Table,
     synthetic: Table | Sequence[Table],
     schema: Schema,
     *,
     holdout: Table | None = None,
-    release: Released | None = None,
+    release: MeasuredRelease | None = None,
     guarantee: tuple[float, float] | None = None,
     quasi: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
@@ -84,9 +93,9 @@ def assess(
     on: Sequence[str] | None = None,
     key: str | None = None,
     shadowed: Callable[[np.random.Generator], Finding] | None = None,
-    targets: int = TARGETS,
+    targets: int = MAX_ATTACK_TARGETS,
     seed: int = 0,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Assessment:
     """Who could be found in a release, and what could be learned about them, attack by attack.
 
@@ -97,41 +106,41 @@ def assess(
     """
     rng = np.random.default_rng(seed)
     copies = list(synthetic) if isinstance(synthetic, Sequence) else [synthetic]
-    chosen, secrets, guessed = roles(schema, quasi, sensitive)
+    chosen, secrets, guessed = resolve_roles(schema, quasi, sensitive)
     columns = list(schema)
     cache: dict[str, Records] = {}
 
-    def some(which: str, table: Table | None, most: int) -> Records:
+    def sample_rows(which: str, table: Table | None, most: int) -> Records:
         if table is None:
             raise Unavailable("it needs a holdout: rows of the same kind that the release was not made from")
         if which not in cache:
             cache[which] = table.records(most=most, rng=rng)
         return cache[which]
 
-    def members() -> Records:
-        return some("members", real, targets)
+    def member_rows() -> Records:
+        return sample_rows("members", real, targets)
 
-    def control() -> Records:
-        return some("control", holdout, targets)
+    def control_rows() -> Records:
+        return sample_rows("control", holdout, targets)
 
-    def rows() -> Records:
-        return some("rows", copies[0], CANDIDATES)
+    def synthetic_rows() -> Records:
+        return sample_rows("rows", copies[0], MAX_SEARCHED_SYNTHETIC_ROWS)
 
-    def rematched() -> Finding:
+    def run_reidentification() -> Finding:
         if key is None or not all(table.holds(key) for table in (real, *copies)):
             everybody = real.records(chosen)
-            return reidentification(
-                members(), [c.records(chosen) for c in copies], chosen, radius=radius, population=everybody
+            return assess_reidentification(
+                member_rows(), [c.records(chosen) for c in copies], chosen, radius=radius, population=everybody
             )
         keyed = [table.records(chosen, key=key) for table in (real, *copies)]
-        return reidentification(keyed[0], keyed[1:], chosen, radius=radius)
+        return assess_reidentification(keyed[0], keyed[1:], chosen, radius=radius)
 
-    def grouped() -> Finding:
+    def run_risk_groups() -> Finding:
         everybody = real.records(chosen)
-        targets = everybody if everybody.rows <= GROUPED else members()
-        return risk_groups(targets, chosen, population=everybody, radius=radius)
+        targets = everybody if everybody.rows <= MAX_RISK_GROUP_ROWS else member_rows()
+        return assess_risk_groups(targets, chosen, population=everybody, radius=radius)
 
-    def linked() -> Finding:
+    def run_linkage() -> Finding:
         if named is None:
             raise Unavailable("no file with names was given")
         shared = list(on) if on is not None else [name for name in chosen if name in named.schema]
@@ -140,77 +149,88 @@ def assess(
         who = key if key is not None and named.holds(key) else None
         people = named.records(shared, key=who)
         own = None if who is None else real.records([*dict.fromkeys([*shared, *secrets])], key=key)
-        return linkage(
+        return assess_linkage(
             people, copies[0].records([*dict.fromkeys([*shared, *secrets])]), shared, original=own, secrets=secrets
         )
 
-    def measured() -> Finding:
+    def run_measurement_attack() -> Finding:
         if release is None:
             raise Unavailable("no release was given, so its measurements are not known")
         if release.schema.unit.id is not None:
             raise Unavailable("rows were bounded per unit by a secret draw, so what was counted is not known any more")
-        return by_measurements(real, _inside(release, schema), members(), control(), guarantee=guarantee)
+        return attack_by_measurements(
+            real, _measurements_within(release, schema), member_rows(), control_rows(), guarantee=guarantee
+        )
 
-    def dense() -> Finding:
-        cliques = None if release is None else [m.clique for m in _inside(release, schema)]
-        return by_density(schema, rows(), members(), control(), cliques=cliques, rng=rng, guarantee=guarantee)
+    def run_density_attack() -> Finding:
+        cliques = None if release is None else [m.clique for m in _measurements_within(release, schema)]
+        return attack_by_density(
+            schema, synthetic_rows(), member_rows(), control_rows(), cliques=cliques, rng=rng, guarantee=guarantee
+        )
 
-    def by_shadow_releases() -> Finding:
+    def run_shadow_attack() -> Finding:
         if shadowed is None:
             raise Unavailable("it makes the release anew many times, so it is run when asked for (--shadows 20)")
         return shadowed(rng)
 
-    def unique() -> Finding:
-        return uniqueness(
+    def run_uniqueness() -> Finding:
+        return assess_uniqueness(
             real.records(most=100_000, rng=rng), copies[0].records(most=100_000, rng=rng), columns, rng=rng
         )
 
     measures = [
-        Measure("match_risk", "Match risk on quasi-identifiers", "identity", rematched),
-        Measure("risk_groups", "Real records at high risk", "identity", grouped),
-        Measure("uniqueness", "Real rows that are unique", "identity", unique),
-        Measure("linkage", "Linkage to a named file", "identity", linked),
+        Measure("match_risk", "Match risk on quasi-identifiers", "identity", run_reidentification),
+        Measure("risk_groups", "Real records at high risk", "identity", run_risk_groups),
+        Measure("uniqueness", "Real rows that are unique", "identity", run_uniqueness),
+        Measure("linkage", "Linkage to a named file", "identity", run_linkage),
         Measure(
-            "scoreboard", "Scoreboard", "identity", lambda: scoreboard(members(), control(), rows(), columns, rng=rng)
+            "scoreboard",
+            "Scoreboard",
+            "identity",
+            lambda: assess_scoreboard(member_rows(), control_rows(), synthetic_rows(), columns, rng=rng),
         ),
         Measure(
             "singling_out",
             "Singling out",
             "identity",
-            lambda: singling_out(members(), control(), rows(), columns, rng=rng),
+            lambda: assess_singling_out(member_rows(), control_rows(), synthetic_rows(), columns, rng=rng),
         ),
         Measure(
             "linkability",
             "Linkability",
             "identity",
-            lambda: linkability(members(), control(), rows(), columns, rng=rng),
+            lambda: assess_linkability(member_rows(), control_rows(), synthetic_rows(), columns, rng=rng),
         ),
         Measure(
             "attribute_inference",
             "Attribute inference",
             "attribute",
-            lambda: attribute_inference(members(), control(), rows(), secrets),
+            lambda: assess_attribute_inference(member_rows(), control_rows(), synthetic_rows(), secrets),
         ),
         Measure(
             "disco",
             "Secrets told for certain (DiSCO)",
             "attribute",
-            lambda: disclosive(members(), control(), copies[0].records([*chosen, *secrets]), chosen, secrets),
+            lambda: assess_disco(
+                member_rows(), control_rows(), copies[0].records([*chosen, *secrets]), chosen, secrets
+            ),
         ),
-        Measure("membership_measurements", "Membership from the noisy measurements", "membership", measured),
-        Measure("membership_density", "Membership by density ratio", "membership", dense),
-        Measure("membership_shadows", "Membership by shadow releases", "membership", by_shadow_releases),
+        Measure(
+            "membership_measurements", "Membership from the noisy measurements", "membership", run_measurement_attack
+        ),
+        Measure("membership_density", "Membership by density ratio", "membership", run_density_attack),
+        Measure("membership_shadows", "Membership by shadow releases", "membership", run_shadow_attack),
         Measure(
             "k_anonymity",
             "k-anonymity of the real table",
             "measures",
-            lambda: k_anonymity(real.records(chosen), copies[0].records(chosen), chosen),
+            lambda: assess_k_anonymity(real.records(chosen), copies[0].records(chosen), chosen),
         ),
         Measure(
             "l_diversity",
             "ℓ-diversity of the real table",
             "measures",
-            lambda: l_diversity(real.records([*dict.fromkeys([*chosen, *secrets])]), chosen, secrets),
+            lambda: assess_l_diversity(real.records([*dict.fromkeys([*chosen, *secrets])]), chosen, secrets),
         ),
     ]
     facts: dict[str, Fact] = {
@@ -223,9 +243,9 @@ def assess(
         "copies": len(copies),
         "seed": seed,
     }
-    return Assessment(subject="risk", findings=run(measures, progress), facts=facts)
+    return Assessment(subject="risk", findings=compute_findings(measures, progress), facts=facts)
 
 
-def _inside(release: Released, schema: Schema) -> list[Measurement]:
+def _measurements_within(release: MeasuredRelease, schema: Schema) -> list[Measurement]:
     """What was measured of the columns that are compared."""
     return [m for m in release.measurements if all(name in schema for name in m.clique)]

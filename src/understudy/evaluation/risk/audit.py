@@ -8,7 +8,7 @@ Clopper-Pearson upper bounds FPR and FNR at half of ALPHA each, and any test wit
   zCDP   ρ ≥ max over α of D_α(test on one side ‖ test on the other)/α      Bun, Steinke, "Concentrated differential privacy", 2016
 
 A threshold is fixed beforehand, or chosen on one half of the scores and judged on the other, so looking for the most telling one costs no
-validity. `spread_loss` is the second look: the loss that noise of the observed spread would cause on these two tables,
+validity. `loss_by_spread` is the second look: the loss that noise of the observed spread would cause on these two tables,
 taking its law as stated. It needs far fewer answers, and is the one that notices noise which is a little short.
 """
 
@@ -27,26 +27,26 @@ from understudy.accounting.conversion import epsilon_of
 from understudy.accounting.cost import Currency
 from understudy.accounting.law import Law
 
-ALPHA = 1e-6
+FALSE_ALARM_RATE = 1e-6
 """Chance of a false alarm."""
 
-ORDERS = np.array([1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32])
+RENYI_ORDERS = np.array([1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32])
 """Orders of Rényi divergence that a zCDP audit tries."""
 
-THRESHOLDS = 400
+MAX_AUDIT_THRESHOLDS = 400
 
-LARGE = 64.0
+MAX_LATTICE_SCALE = 64.0
 """Scales beyond which a lattice law is as good as its continuous one."""
 
 Floats = NDArray[np.float64]
-Bound = Callable[[Floats, Floats], Floats]
+LossBound = Callable[[Floats, Floats], Floats]
 """What false positive and false negative rates, both from above, prove about the loss."""
 
 
-def at_most(hits: NDArray[np.int64], trials: int, alpha: float) -> Floats:
+def clopper_pearson_upper(hits: NDArray[np.int64], trials: int, alpha: float) -> Floats:
     """Clopper-Pearson upper bounds of probabilities.
 
-    >>> at_most(np.array([0, 10]), 10, 0.05).round(3).tolist()
+    >>> clopper_pearson_upper(np.array([0, 10]), 10, 0.05).round(3).tolist()
     [0.259, 1.0]
     """
     with np.errstate(invalid="ignore"):
@@ -54,38 +54,48 @@ def at_most(hits: NDArray[np.int64], trials: int, alpha: float) -> Floats:
     return np.asarray(np.where(hits >= trials, 1.0, upper), np.float64)
 
 
-def lower_bound(here: Floats, there: Floats, bound: Bound, *, alpha: float = ALPHA, at: float | None = None) -> float:
+def best_lower_bound(
+    here: Floats, there: Floats, bound: LossBound, *, alpha: float = FALSE_ALARM_RATE, at: float | None = None
+) -> float:
     """The best bound by a threshold on scores; high scores speak for `there`."""
 
-    def bounds(first: Floats, second: Floats, cuts: Floats) -> Floats:
+    def bounds_at_cuts(first: Floats, second: Floats, cuts: Floats) -> Floats:
         wrong = len(first) - np.searchsorted(np.sort(first), cuts, side="left")
         missed = np.searchsorted(np.sort(second), cuts, side="left")
-        rates = at_most(wrong, len(first), alpha / 2), at_most(missed, len(second), alpha / 2)
+        rates = (
+            clopper_pearson_upper(wrong, len(first), alpha / 2),
+            clopper_pearson_upper(missed, len(second), alpha / 2),
+        )
         with np.errstate(all="ignore"):
             return np.nan_to_num(bound(*rates), nan=0.0, neginf=0.0, posinf=inf)
 
     if at is None:
         half = len(here) // 2, len(there) // 2
         pooled = np.unique(np.concatenate([here[: half[0]], there[: half[1]]]))
-        if len(pooled) > THRESHOLDS:
-            pooled = np.unique(np.quantile(pooled, np.linspace(0, 1, THRESHOLDS)))
-        at = float(pooled[int(np.argmax(bounds(here[: half[0]], there[: half[1]], pooled)))])
+        if len(pooled) > MAX_AUDIT_THRESHOLDS:
+            pooled = np.unique(np.quantile(pooled, np.linspace(0, 1, MAX_AUDIT_THRESHOLDS)))
+        at = float(pooled[int(np.argmax(bounds_at_cuts(here[: half[0]], there[: half[1]], pooled)))])
         here, there = here[half[0] :], there[half[1] :]
-    return max(0.0, float(bounds(here, there, np.array([at]))[0]))
+    return max(0.0, float(bounds_at_cuts(here, there, np.array([at]))[0]))
 
 
-def loss_seen(here: Floats, there: Floats, currency: Currency, *, delta: float = 0.0, alpha: float = ALPHA) -> float:
+def loss_lower_bound(
+    here: Floats, there: Floats, currency: Currency, *, delta: float = 0.0, alpha: float = FALSE_ALARM_RATE
+) -> float:
     """The μ, ε or ρ that scores prove. For Gaussian noise the middle is the best threshold, so it is fixed beforehand."""
     match currency:
         case Currency.GDP:
-            return lower_bound(
+            return best_lower_bound(
                 here, there, lambda p, m: special.ndtri(1 - delta - p) - special.ndtri(m), alpha=alpha, at=0.0
             )
         case Currency.PURE:
-            return lower_bound(here, there, lambda p, m: _log_ratio(p, m, delta), alpha=alpha)
+            return best_lower_bound(here, there, lambda p, m: _log_ratio(p, m, delta), alpha=alpha)
         case Currency.ZCDP:
-            return lower_bound(
-                here, there, lambda p, m: np.maximum(_divergence(1 - m, p), _divergence(1 - p, m)), alpha=alpha
+            return best_lower_bound(
+                here,
+                there,
+                lambda p, m: np.maximum(_renyi_divergence(1 - m, p), _renyi_divergence(1 - p, m)),
+                alpha=alpha,
             )
 
 
@@ -93,9 +103,9 @@ def _log_ratio(p: Floats, m: Floats, delta: float) -> Floats:
     return np.maximum(np.log(np.maximum(1 - delta - p, 0) / m), np.log(np.maximum(1 - delta - m, 0) / p))
 
 
-def _divergence(p: Floats, q: Floats) -> Floats:
+def _renyi_divergence(p: Floats, q: Floats) -> Floats:
     """max over α of D_α(Bernoulli(p) ‖ Bernoulli(q)) / α, for p ≥ q."""
-    a = ORDERS[:, None]
+    a = RENYI_ORDERS[:, None]
     logs = np.logaddexp(a * np.log(p) + (1 - a) * np.log(q), a * np.log1p(-p) + (1 - a) * np.log1p(-q))
     return np.asarray(np.where(p > q, (logs / (a - 1) / a).max(axis=0), 0.0))
 
@@ -141,7 +151,7 @@ def log_odds(here: Floats, there: Floats) -> Floats:
 
 
 @dataclass(kw_only=True, eq=False)
-class Spread:
+class NoiseSpread:
     """How large one answer's noise was, returned minus exact, and how far the exact answer moves between the two tables.
 
     What is kept is the mean of |noise| for Laplace and of noise² for Gaussian laws: all that a sample says about a scale.
@@ -155,44 +165,44 @@ class Spread:
     def add(self, noise: NDArray[np.int64]) -> None:
         """Take more noise in."""
         self.n += noise.size
-        self.total += float(_size(self.law, noise).sum())
+        self.total += float(_scale_statistic(self.law, noise).sum())
 
     def most(self, alpha: float) -> float:
         """The largest scale under which noise as small as this has a chance of `alpha`: by Chernoff's bound on the exact law."""
         low, high = 1e-2, 2e-2
-        while high <= LARGE and self._chance(high) >= np.log(alpha):
+        while high <= MAX_LATTICE_SCALE and self._log_chance_bound(high) >= np.log(alpha):
             low, high = high, 2 * high
-        if high > LARGE:  # lattice and line cannot be told apart
+        if high > MAX_LATTICE_SCALE:  # lattice and line cannot be told apart
             if self.law is Law.DISCRETE_LAPLACE:
                 return float(self.total / special.gammaincinv(self.n, alpha))
             return sqrt(self.total / float(2 * special.gammaincinv(self.n / 2, alpha)))
         for _ in range(14):
             middle = (low + high) / 2
-            low, high = (middle, high) if self._chance(middle) >= np.log(alpha) else (low, middle)
+            low, high = (middle, high) if self._log_chance_bound(middle) >= np.log(alpha) else (low, middle)
         return high
 
-    def _chance(self, scale: float) -> float:
+    def _log_chance_bound(self, scale: float) -> float:
         """An upper bound of log P(noise of this scale is on average as small as was seen)."""
         mean = self.total / self.n
         k = np.arange(int((45 if self.law is Law.DISCRETE_LAPLACE else 12) * scale) + 12)
         logs = log_mass(self.law, Fraction(scale), k) + np.where(k > 0, np.log(2), 0)
         logs -= _logsumexp(logs)
-        size = _size(self.law, k)
+        size = _scale_statistic(self.law, k)
 
-        def excess(t: float) -> float:
+        def mean_excess(t: float) -> float:
             tilted = logs - t * size
             return float(np.exp(tilted - _logsumexp(tilted)) @ size) - mean
 
         from scipy.optimize import brentq  # here, because only an audit needs it and it takes long to load
 
-        if excess(0.0) <= 0:
+        if mean_excess(0.0) <= 0:
             return 0.0
         end = 1.0
-        while excess(end) > 0:
+        while mean_excess(end) > 0:
             end *= 2
             if end > 700:
                 break
-        t = end if excess(end) > 0 else float(brentq(excess, 0.0, end, rtol=1e-3))
+        t = end if mean_excess(end) > 0 else float(brentq(mean_excess, 0.0, end, rtol=1e-3))
         return float(self.n * (t * mean + _logsumexp(logs - t * size)))
 
 
@@ -201,13 +211,13 @@ def _logsumexp(logs: Floats) -> float:
     return peak + float(np.log(np.exp(logs - peak).sum()))
 
 
-def _size(law: Law, noise: NDArray[np.int64]) -> Floats:
+def _scale_statistic(law: Law, noise: NDArray[np.int64]) -> Floats:
     """What a sample of this law says about its scale."""
     size = np.abs(noise.astype(np.float64))
     return size if law is Law.DISCRETE_LAPLACE else size * size
 
 
-def spread_loss(spreads: Sequence[Spread], currency: Currency, *, alpha: float = ALPHA) -> float:
+def loss_by_spread(spreads: Sequence[NoiseSpread], currency: Currency, *, alpha: float = FALSE_ALARM_RATE) -> float:
     """The μ, ε or ρ that noise of the observed spread causes on these two tables, at least."""
     square = linear = 0.0
     for spread in spreads:
@@ -229,7 +239,7 @@ def spread_loss(spreads: Sequence[Spread], currency: Currency, *, alpha: float =
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class AuditVerdict:
     """A claim, and what was proven about it, in the run's measure and as the ε a person reads. `delta` is that of the claimed ε."""
 
     currency: Currency
@@ -240,7 +250,7 @@ class Verdict:
     """By the spread of the noise, taking its law as stated."""
     claimed_epsilon: float
     delta: float
-    alpha: float = ALPHA
+    alpha: float = FALSE_ALARM_RATE
 
     @property
     def violated(self) -> bool:
@@ -250,29 +260,29 @@ class Verdict:
     @property
     def epsilon(self) -> float:
         """What the answers prove, as ε at the claim's δ."""
-        return as_epsilon(self.currency, self.measured, self.delta)
+        return epsilon_of_loss(self.currency, self.measured, self.delta)
 
     @property
     def epsilon_by_spread(self) -> float | None:
         """What the spread of the noise says, as ε at the claim's δ."""
-        return None if self.by_spread is None else as_epsilon(self.currency, self.by_spread, self.delta)
+        return None if self.by_spread is None else epsilon_of_loss(self.currency, self.by_spread, self.delta)
 
     def sentence(self) -> str:
         """The verdict in one line.
 
-        >>> Verdict(currency=Currency.PURE, claimed=1.0, measured=0.87, by_spread=None, claimed_epsilon=1.0, delta=0.0).sentence()
+        >>> AuditVerdict(currency=Currency.PURE, claimed=1.0, measured=0.87, by_spread=None, claimed_epsilon=1.0, delta=0.0).sentence()
         'claimed 1.00, measured at least 0.87, no violation at 1e-6'
         """
         seen = max(self.epsilon, self.epsilon_by_spread or 0.0) if self.violated else self.epsilon
         level = f"{self.alpha:.0e}".replace("e-0", "e-")
         end = f"VIOLATION at {level}" if self.violated else f"no violation at {level}"
-        return f"claimed {self.claimed_epsilon:.2f}, measured at least {spelled_down(seen)}, {end}"
+        return f"claimed {self.claimed_epsilon:.2f}, measured at least {format_rounded_down(seen)}, {end}"
 
 
-def as_epsilon(currency: Currency, amount: float, delta: float) -> float:
+def epsilon_of_loss(currency: Currency, amount: float, delta: float) -> float:
     """A loss in a run's measure (μ, ε or ρ) as the ε at a δ.
 
-    >>> as_epsilon(Currency.PURE, 0.5, 0.0), as_epsilon(Currency.GDP, 0.0, 1e-9)
+    >>> epsilon_of_loss(Currency.PURE, 0.5, 0.0), epsilon_of_loss(Currency.GDP, 0.0, 1e-9)
     (0.5, 0.0)
     """
     if currency is Currency.PURE or amount in (0.0, inf):
@@ -281,10 +291,10 @@ def as_epsilon(currency: Currency, amount: float, delta: float) -> float:
     return float(epsilon_of(currency, exact * exact if currency is Currency.GDP else exact, Fraction(delta)))
 
 
-def spelled_down(value: float) -> str:
+def format_rounded_down(value: float) -> str:
     """Two decimals, never rounded up: a lower bound stays one.
 
-    >>> spelled_down(0.999), spelled_down(inf)
+    >>> format_rounded_down(0.999), format_rounded_down(inf)
     ('0.99', '∞')
     """
     return "∞" if value == inf else f"{int(value * 100 + 1e-9) / 100:.2f}"

@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from understudy.accounting.expected_error import deviation
-from understudy.evaluation.risk.audit import ALPHA, Floats
+from understudy.accounting.expected_error import noise_deviation
+from understudy.evaluation.risk.audit import FALSE_ALARM_RATE, Floats
 from understudy.measurements import Clique, Identity, Measurements
 
-SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
+CANARY_GUESS_SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 """Parts of the canaries that are guessed at, the most telling first."""
 
-MOST_EPSILON = 60.0
+MAX_REFUTED_EPSILON = 60.0
 
 Codes = Mapping[str, NDArray[np.int64]]
 
@@ -49,15 +49,17 @@ def p_value(right: int, guesses: int, canaries: int, epsilon: float, delta: floa
     return min(1.0, beyond)
 
 
-def epsilon_refuted(right: int, guesses: int, canaries: int, *, delta: float, alpha: float = ALPHA) -> float:
+def largest_refuted_epsilon(
+    right: int, guesses: int, canaries: int, *, delta: float, alpha: float = FALSE_ALARM_RATE
+) -> float:
     """The largest ε that so many right guesses refute; 0 where they refute none.
 
-    >>> epsilon_refuted(50, 100, 100, delta=0.0)
+    >>> largest_refuted_epsilon(50, 100, 100, delta=0.0)
     0.0
     """
     if p_value(right, guesses, canaries, 0.0, delta) >= alpha:
         return 0.0
-    low, high = 0.0, MOST_EPSILON
+    low, high = 0.0, MAX_REFUTED_EPSILON
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if p_value(right, guesses, canaries, middle, delta) < alpha else (low, middle)
@@ -65,7 +67,7 @@ def epsilon_refuted(right: int, guesses: int, canaries: int, *, delta: float, al
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guesses:
+class CanaryGuesses:
     """How many coins were guessed at, how many rightly, and the ε this refutes."""
 
     canaries: int
@@ -74,20 +76,22 @@ class Guesses:
     epsilon: float
 
 
-def guessed(scores: Floats, coins: NDArray[np.bool_], *, delta: float, alpha: float = ALPHA) -> Guesses:
+def choose_best_guesses(
+    scores: Floats, coins: NDArray[np.bool_], *, delta: float, alpha: float = FALSE_ALARM_RATE
+) -> CanaryGuesses:
     """The best of a few numbers of guesses: high scores are guessed to be in, low ones out, equally many of each."""
     order = np.argsort(scores, kind="stable")
     m = len(coins)
     found = []
-    for share in SHARES:
+    for share in CANARY_GUESS_SHARES:
         each = max(1, round(share * m / 2))
         right = int(coins[order[m - each :]].sum() + (~coins[order[:each]]).sum())
-        refuted = epsilon_refuted(right, 2 * each, m, delta=delta, alpha=alpha / len(SHARES))
-        found.append(Guesses(canaries=m, guesses=2 * each, right=right, epsilon=refuted))
+        refuted = largest_refuted_epsilon(right, 2 * each, m, delta=delta, alpha=alpha / len(CANARY_GUESS_SHARES))
+        found.append(CanaryGuesses(canaries=m, guesses=2 * each, right=right, epsilon=refuted))
     return max(found, key=lambda g: g.epsilon)
 
 
-def scores(
+def score_canaries(
     measurements: Measurements,
     base: Mapping[Clique, NDArray[np.int64]],
     canaries: Codes,
@@ -104,9 +108,9 @@ def scores(
         if not measured.clique or not measured.scale or not all(isinstance(axis, Identity) for axis in measured.maps):
             continue
         sizes = measured.values.shape
-        cells = [(_cells(canaries, measured.clique, sizes), 1.0)]
+        cells = [(_cell_indices(canaries, measured.clique, sizes), 1.0)]
         if others is not None:
-            cells.append((_cells(others, measured.clique, sizes), -1.0))
+            cells.append((_cell_indices(others, measured.clique, sizes), -1.0))
         at = np.concatenate([c for c, _ in cells])
         sign = np.repeat([s for _, s in cells], m)
         design = sparse.csr_array((sign, (at, np.tile(np.arange(m), len(cells)))), shape=(measured.values.size, m))
@@ -114,7 +118,7 @@ def scores(
         if others is not None:
             left -= np.bincount(cells[1][0], minlength=left.size)  # as if all were out
         left -= design @ np.full(m, 0.5)
-        weight = 1 / max(deviation(measured.law, measured.scale), 1e-3) ** 2
+        weight = 1 / max(noise_deviation(measured.law, measured.scale), 1e-3) ** 2
         gram += weight * (design.T @ design).toarray()
         moment += weight * (design.T @ left)
     for shown in measurements.sparse:
@@ -124,5 +128,5 @@ def scores(
     return np.asarray(np.linalg.solve(gram, moment), np.float64)
 
 
-def _cells(codes: Codes, clique: Clique, sizes: Sequence[int]) -> NDArray[np.int64]:
+def _cell_indices(codes: Codes, clique: Clique, sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.asarray(np.ravel_multi_index(tuple(codes[name] for name in clique), tuple(sizes)), np.int64)

@@ -12,22 +12,22 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.tables import Records
 
-SETS = 30
+MAX_UNIQUENESS_COLUMN_SETS = 30
 """Sets of columns looked at for each number of columns."""
 
-SMALL = 5
+SMALL_CLASS_ROWS = 5
 
 
-def classes(columns: Sequence[str], *tables: Records) -> list[NDArray[np.int64]]:
+def equivalence_classes(columns: Sequence[str], *tables: Records) -> list[NDArray[np.int64]]:
     """A number for the class of each row, the same in every table; exact, whatever the size of the domain.
 
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="a"), Boolean(name="b")))
     >>> rows = Records(schema, {"a": np.array([0, 1, 0], np.uint8), "b": np.array([1, 1, 1], np.uint8)}, {})
-    >>> classes(["a", "b"], rows)[0].tolist()
+    >>> equivalence_classes(["a", "b"], rows)[0].tolist()
     [0, 1, 0]
     """
     lengths = [records.rows for records in tables]
@@ -35,35 +35,35 @@ def classes(columns: Sequence[str], *tables: Records) -> list[NDArray[np.int64]]
     for name in columns:
         size = tables[0].codec(name).size
         if top * size >= 2**62:
-            key, top = _renumbered(key)
+            key, top = _renumber_keys(key)
         key = key * size + np.concatenate([records.codes[name] for records in tables])
         top *= size
-    key, _ = _renumbered(key)
+    key, _ = _renumber_keys(key)
     return np.split(key, np.cumsum(lengths)[:-1])
 
 
-def sizes(ids: NDArray[np.int64], total: int | None = None) -> NDArray[np.int64]:
+def class_sizes(ids: NDArray[np.int64], total: int | None = None) -> NDArray[np.int64]:
     """How many rows share each row's class."""
     return np.bincount(ids, minlength=total or 0)[ids]
 
 
-def k_anonymity(real: Records, synthetic: Records, quasi: Sequence[str]) -> Finding:
+def assess_k_anonymity(real: Records, synthetic: Records, quasi: Sequence[str]) -> Finding:
     """The smallest class of the real table over the quasi-identifiers; how many rows are alone, or nearly."""
     if not real.rows:
         raise Unavailable("the real table has no rows")
     parts = []
     for word, records in (("real", real), ("synthetic", synthetic)):
         if not records.rows:
-            parts.append(Part(name=word, reason="the table has no rows"))
+            parts.append(FindingPart(name=word, reason="the table has no rows"))
             continue
-        found = sizes(classes(quasi, records)[0])
+        found = class_sizes(equivalence_classes(quasi, records)[0])
         parts.append(
-            Part(
+            FindingPart(
                 name=word,
                 value=float(found.min()),
                 facts={
                     "unique": float(np.mean(found == 1)),
-                    "below_5": float(np.mean(found < SMALL)),
+                    "below_5": float(np.mean(found < SMALL_CLASS_ROWS)),
                     "mean_inverse": float(np.mean(1 / found)),
                 },
             )
@@ -73,26 +73,26 @@ def k_anonymity(real: Records, synthetic: Records, quasi: Sequence[str]) -> Find
         title="k-anonymity of the real table (a measure, no protection)",
         family="measures",
         value=parts[0].value,
-        better=Better.HIGHER,
+        better=BetterDirection.HIGHER,
         note="The smallest number of rows that agree on the quasi-identifiers.",
         parts=tuple(parts),
         facts={"quasi_identifiers": list(quasi)},
     )
 
 
-def l_diversity(real: Records, quasi: Sequence[str], sensitive: Sequence[str]) -> Finding:
+def assess_l_diversity(real: Records, quasi: Sequence[str], sensitive: Sequence[str]) -> Finding:
     """The fewest values of a sensitive column within a class of the quasi-identifiers."""
     if not real.rows:
         raise Unavailable("the real table has no rows")
     parts = []
     for name in sensitive:
-        ids = classes(quasi, real)[0]
-        both = classes([*quasi, name], real)[0]
+        ids = equivalence_classes(quasi, real)[0]
+        both = equivalence_classes([*quasi, name], real)[0]
         # Each class is met once for every value it holds.
         first = np.unique(both, return_index=True)[1]
         diverse = np.bincount(ids[first], minlength=int(ids.max()) + 1)
         parts.append(
-            Part(
+            FindingPart(
                 name=name,
                 columns=(name,),
                 value=float(diverse.min()),
@@ -107,13 +107,13 @@ def l_diversity(real: Records, quasi: Sequence[str], sensitive: Sequence[str]) -
         title="ℓ-diversity of the real table (a measure, no protection)",
         family="measures",
         value=ranked[0].value,
-        better=Better.HIGHER,
+        better=BetterDirection.HIGHER,
         note="The fewest values of a sensitive column among rows that agree on the quasi-identifiers.",
         parts=ranked,
     )
 
 
-def uniqueness(
+def assess_uniqueness(
     real: Records, synthetic: Records, columns: Sequence[str], *, rng: np.random.Generator, most: int = 5
 ) -> Finding:
     """Share of real rows that are alone on k attributes, for k = 1, 2, …; and of those that a single synthetic row agrees with too."""
@@ -121,17 +121,17 @@ def uniqueness(
         raise Unavailable("the real table has no rows")
     parts = []
     for k in range(1, min(most, len(columns)) + 1):
-        chosen = _sets(columns, k, rng)
+        chosen = _choose_column_sets(columns, k, rng)
         alone, replicated = [], []
         for names in chosen:
-            here, there = classes(names, real, synthetic)
+            here, there = equivalence_classes(names, real, synthetic)
             total = int(max(here.max(initial=0), there.max(initial=0))) + 1
-            single = sizes(here, total) == 1
+            single = class_sizes(here, total) == 1
             alone.append(float(single.mean()))
             replicated.append(float(np.mean(single & (np.bincount(there, minlength=total)[here] == 1))))
         worst = chosen[int(np.argmax(alone))]
         parts.append(
-            Part(
+            FindingPart(
                 name=f"{k} attribute{'s' if k > 1 else ''}",
                 value=float(np.mean(alone)),
                 columns=tuple(worst),
@@ -150,7 +150,7 @@ def uniqueness(
         title="Real rows that are unique, by number of attributes known",
         family="identity",
         value=parts[-1].value,
-        better=Better.LOWER,
+        better=BetterDirection.LOWER,
         best=0.0,
         worst=1.0,
         note="“replicated”: unique in the real table and met by exactly one synthetic row. The columns named are the worst set.",
@@ -158,13 +158,15 @@ def uniqueness(
     )
 
 
-def _sets(columns: Sequence[str], k: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
-    if comb(len(columns), k) <= SETS:
+def _choose_column_sets(columns: Sequence[str], k: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
+    if comb(len(columns), k) <= MAX_UNIQUENESS_COLUMN_SETS:
         return list(combinations(columns, k))
-    drawn = {tuple(sorted(rng.choice(len(columns), k, replace=False).tolist())) for _ in range(SETS)}
+    drawn = {
+        tuple(sorted(rng.choice(len(columns), k, replace=False).tolist())) for _ in range(MAX_UNIQUENESS_COLUMN_SETS)
+    }
     return [tuple(columns[i] for i in places) for places in sorted(drawn)]
 
 
-def _renumbered(key: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+def _renumber_keys(key: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     values, places = np.unique(key, return_inverse=True)
     return places.reshape(-1).astype(np.int64), max(1, len(values))

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from understudy.evaluation.risk.matching import Group, Quasi, groups, radii
-from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.evaluation.risk.matching import QuasiIdentifiers, RiskLevel, assign_risk_groups, match_radii
+from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.schema import Lattice
 from understudy.tables import Records
 
-LEAST = 5
+MIN_SIMILAR_RECORDS = 5
 """Others that have to look like somebody before their risk is not high."""
 
 
-def risk_groups(
+def assess_risk_groups(
     targets: Records,
     quasi: Sequence[str],
     *,
     population: Records | None = None,
     radius: Mapping[str, float] | None = None,
-    least: int = LEAST,
+    least: int = MIN_SIMILAR_RECORDS,
 ) -> Finding:
     """The share of records at high risk, with how many are in each group.
 
@@ -32,31 +32,33 @@ def risk_groups(
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> people = Records(schema, {"smoker": np.array([0] * 9 + [1], np.uint8)}, {})
-    >>> [(part.name, part.facts["records"]) for part in risk_groups(people, ["smoker"]).parts]
+    >>> [(part.name, part.facts["records"]) for part in assess_risk_groups(people, ["smoker"]).parts]
     [('high risk', 1), ('medium risk', 0), ('low risk', 9)]
     """
     if not quasi:
         raise Unavailable("no column is a quasi-identifier; give one the role “quasi_identifier”")
     if not targets.rows:
         raise Unavailable("the real table has no rows")
-    width = radii(targets.schema, quasi, radius)
-    everybody = None if population is None else Quasi.of(population, quasi)
-    found = groups(Quasi.of(targets, quasi), width, least=least, population=everybody)
-    shares = {group: float((found == group).mean()) for group in Group}
+    width = match_radii(targets.schema, quasi, radius)
+    everybody = None if population is None else QuasiIdentifiers.of(population, quasi)
+    found = assign_risk_groups(QuasiIdentifiers.of(targets, quasi), width, least=least, population=everybody)
+    shares = {group: float((found == group).mean()) for group in RiskLevel}
     numbers = [name for name in quasi if isinstance(targets.schema[name], Lattice)]
     return Finding(
         name="risk_groups",
         title="Real records at high risk",
         family="identity",
-        value=shares[Group.HIGH],
-        better=Better.LOWER,
+        value=shares[RiskLevel.HIGH],
+        better=BetterDirection.LOWER,
         best=0.0,
         worst=1.0,
         note=f"Fewer than {least} others have the same labels. Medium: {least} have, but not numbers as near. Low: {least} match in both."
         " It says whom to think of, not what the release tells.",
         parts=tuple(
-            Part(name=f"{group.name.lower()} risk", value=shares[group], facts={"records": int((found == group).sum())})
-            for group in reversed(Group)
+            FindingPart(
+                name=f"{group.name.lower()} risk", value=shares[group], facts={"records": int((found == group).sum())}
+            )
+            for group in reversed(RiskLevel)
         ),
         facts={
             "records": targets.rows,

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.risk.classes import classes
-from understudy.evaluation.risk.neighbours import Space, within
+from understudy.evaluation.risk.classes import equivalence_classes
+from understudy.evaluation.risk.neighbours import NeighbourSpace, is_right_guess
 from understudy.evaluation.risk.rates import Rate, Risk
-from understudy.findings import Finding, Part, Unavailable
+from understudy.findings import Finding, FindingPart, Unavailable
 from understudy.tables import Records
 
 
-def attribute_inference(
+def assess_attribute_inference(
     members: Records,
     control: Records | None,
     synthetic: Records,
@@ -30,27 +30,27 @@ def attribute_inference(
     """How much better a secret is read off the nearest synthetic row for members than for the control; the worst secret is the value."""
     if not secrets:
         raise Unavailable("there is no secret to guess; give a column the role “sensitive”")
-    _check(members, control, synthetic)
+    _check_tables(members, control, synthetic)
     assert control is not None
-    parts: list[Part] = []
+    parts: list[FindingPart] = []
     found: dict[str, Risk] = {}
     for secret in secrets:
         aux = tuple(name for name in (known or members.codes) if name != secret)
         if not aux:
-            parts.append(Part(name=secret, columns=(secret,), reason="nothing else is known about anybody"))
+            parts.append(FindingPart(name=secret, columns=(secret,), reason="nothing else is known about anybody"))
             continue
-        space = Space(synthetic, aux)
+        space = NeighbourSpace(synthetic, aux)
         rates = []
         for people in (members, control):
             rows = synthetic.take(space.nearest(people)[:, 0])
-            rates.append(Rate(int(within(rows, people, secret).sum()), people.rows))
+            rates.append(Rate(int(is_right_guess(rows, people, secret).sum()), people.rows))
         guess = int(np.bincount(synthetic.codes[secret]).argmax())
         naive = float(np.mean(members.codes[secret] == guess))
         risk = Risk(*rates)
         found[secret] = risk
         facts = {**risk.facts(), "most_frequent": naive}
-        parts.append(Part(name=secret, columns=(secret,), value=risk.value, facts=facts))
-    return _worst(
+        parts.append(FindingPart(name=secret, columns=(secret,), value=risk.value, facts=facts))
+    return _worst_finding(
         "attribute_inference",
         "Attribute inference by the nearest synthetic row",
         parts,
@@ -59,9 +59,11 @@ def attribute_inference(
     )
 
 
-def certain(people: Records, synthetic: Records, quasi: Sequence[str], secret: str) -> NDArray[np.bool_]:
+def is_disclosed_for_certain(
+    people: Records, synthetic: Records, quasi: Sequence[str], secret: str
+) -> NDArray[np.bool_]:
     """Whose class in the synthetic table has one value of the secret only, and the true one."""
-    here, there = classes(quasi, people, synthetic)
+    here, there = equivalence_classes(quasi, people, synthetic)
     total = int(max(here.max(initial=-1), there.max(initial=-1))) + 1
     low, high = np.full(total, np.iinfo(np.int64).max), np.full(total, -1)
     values = synthetic.codes[secret].astype(np.int64)
@@ -71,27 +73,28 @@ def certain(people: Records, synthetic: Records, quasi: Sequence[str], secret: s
     return np.asarray((low[here] == high[here]) & (low[here] == mine))
 
 
-def disclosive(
+def assess_disco(
     members: Records, control: Records | None, synthetic: Records, quasi: Sequence[str], secrets: Sequence[str]
 ) -> Finding:
     """DiSCO for members, less what it is for the control; the worst secret is the value."""
     secrets = [secret for secret in secrets if secret not in quasi]
     if not secrets or not quasi:
         raise Unavailable("it takes a quasi-identifier and a sensitive column; give columns these roles")
-    _check(members, control, synthetic)
+    _check_tables(members, control, synthetic)
     assert control is not None
-    parts: list[Part] = []
+    parts: list[FindingPart] = []
     found: dict[str, Risk] = {}
     for secret in secrets:
         rates = [
-            Rate(int(certain(people, synthetic, quasi, secret).sum()), people.rows) for people in (members, control)
+            Rate(int(is_disclosed_for_certain(people, synthetic, quasi, secret).sum()), people.rows)
+            for people in (members, control)
         ]
-        inside = float(certain(members, members, quasi, secret).mean())
+        inside = float(is_disclosed_for_certain(members, members, quasi, secret).mean())
         risk = Risk(*rates)
         found[secret] = risk
         facts = {**risk.facts(), "in_the_original": inside}
-        parts.append(Part(name=secret, columns=(secret,), value=risk.value, facts=facts))
-    return _worst(
+        parts.append(FindingPart(name=secret, columns=(secret,), value=risk.value, facts=facts))
+    return _worst_finding(
         "disco",
         "Secrets that a class of synthetic rows tells for certain (DiSCO)",
         parts,
@@ -100,16 +103,16 @@ def disclosive(
     )
 
 
-def _check(members: Records, control: Records | None, synthetic: Records) -> None:
+def _check_tables(members: Records, control: Records | None, synthetic: Records) -> None:
     if control is None or not control.rows:
         raise Unavailable("it needs a holdout: rows of the same kind that the release was not made from")
     if not members.rows or not synthetic.rows:
         raise Unavailable("one of the tables has no rows")
 
 
-def _worst(name: str, title: str, parts: list[Part], found: dict[str, Risk], note: str) -> Finding:
+def _worst_finding(name: str, title: str, parts: list[FindingPart], found: dict[str, Risk], note: str) -> Finding:
     if not found:
         raise Unavailable(parts[0].reason)
     ranked = tuple(sorted(parts, key=lambda part: -(part.value if part.value is not None else -9.0)))
     worst = found[ranked[0].name]
-    return worst.finding(name, title, family="attribute", note=note, parts=ranked, worst_of=len(found))
+    return worst.to_finding(name, title, family="attribute", note=note, parts=ranked, worst_of=len(found))

@@ -19,19 +19,19 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.schema import Lattice, Schema
 from understudy.tables import Records
 
-NEAR = 1e-9
+MAX_TIE_DIFFERENCE = 1e-9
 """Two probabilities closer than this are a tie."""
 
-WIDTH = 0.025
+DEFAULT_RADIUS_SHARE = 0.025
 """The radius of a number nobody gave one for, as a share of its declared range."""
 
 
 @dataclass(frozen=True, eq=False)
-class Quasi:
+class QuasiIdentifiers:
     """What an intruder compares: labels that must be equal, and numbers that must be near."""
 
     labels: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Quasi:
         return len(self.labels)
 
     @classmethod
-    def of(cls, records: Records, columns: Sequence[str]) -> Quasi:
+    def of(cls, records: Records, columns: Sequence[str]) -> QuasiIdentifiers:
         """The quasi-identifiers of some rows."""
         numbers = [name for name in columns if isinstance(records.schema[name], Lattice)]
         labels = [name for name in columns if name not in numbers]
@@ -55,7 +55,9 @@ class Quasi:
         )
 
 
-def radii(schema: Schema, columns: Sequence[str], given: Mapping[str, float] | None = None) -> NDArray[np.float64]:
+def match_radii(
+    schema: Schema, columns: Sequence[str], given: Mapping[str, float] | None = None
+) -> NDArray[np.float64]:
     """The radius of every number among the columns: as given, or a fortieth of its declared range."""
     found = []
     for name in columns:
@@ -65,14 +67,14 @@ def radii(schema: Schema, columns: Sequence[str], given: Mapping[str, float] | N
         if given is not None and name in given:
             found.append(float(given[name]))
             continue
-        found.append(Records(schema, {}, {}).width(name) * WIDTH)
+        found.append(Records(schema, {}, {}).width(name) * DEFAULT_RADIUS_SHARE)
     return np.array(found)
 
 
-class Finder:
+class RadiusFinder:
     """Rows within a radius, found by the labels they must share."""
 
-    def __init__(self, rows: Quasi, radius: NDArray[np.float64]) -> None:
+    def __init__(self, rows: QuasiIdentifiers, radius: NDArray[np.float64]) -> None:
         self._rows, self._radius = rows, radius
         if rows.labels.shape[1]:
             kinds, kind = np.unique(rows.labels, axis=0, return_inverse=True)
@@ -85,7 +87,7 @@ class Finder:
             for label, members in zip(kinds, np.split(order, ends), strict=True)
         }
 
-    def near(self, labels: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    def rows_within(self, labels: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """The rows that match these values; a missing number matches a missing one alone."""
         block = self._blocks.get(np.ascontiguousarray(labels).tobytes())
         if block is None:
@@ -126,16 +128,18 @@ class Matches:
         return float(np.mean(~self.right[alone])) if alone.any() else None
 
 
-def match(targets: Quasi, copies: Sequence[Quasi], radius: NDArray[np.float64], *, aligned: bool = True) -> Matches:
+def match_targets(
+    targets: QuasiIdentifiers, copies: Sequence[QuasiIdentifiers], radius: NDArray[np.float64], *, aligned: bool = True
+) -> Matches:
     """Every target against every copy. `aligned`: row i of every copy stands for target i."""
-    finders = [Finder(copy, radius) for copy in copies]
+    finders = [RadiusFinder(copy, radius) for copy in copies]
     n = targets.rows
     own, belief = np.zeros(n), np.zeros(n)
     ties, right = np.zeros(n, np.int64), np.zeros(n, bool)
     for i in range(n):
         chances: dict[int, float] = {}
         for finder in finders:
-            found = finder.near(targets.labels[i], targets.numbers[i])
+            found = finder.rows_within(targets.labels[i], targets.numbers[i])
             if not len(found):
                 continue
             belief[i] += 1 / len(found) / len(finders)
@@ -144,12 +148,12 @@ def match(targets: Quasi, copies: Sequence[Quasi], radius: NDArray[np.float64], 
                     chances[j] = chances.get(j, 0.0) + 1 / len(found) / len(finders)
         if chances:
             top = max(chances.values())
-            best = [j for j, chance in chances.items() if chance >= top - NEAR]
+            best = [j for j, chance in chances.items() if chance >= top - MAX_TIE_DIFFERENCE]
             own[i], ties[i], right[i] = chances.get(i, 0.0), len(best), i in best
     return Matches(own, ties, right, belief)
 
 
-class Group(IntEnum):
+class RiskLevel(IntEnum):
     """How exposed a record is by how many others look like it."""
 
     LOW = 0
@@ -157,30 +161,39 @@ class Group(IntEnum):
     HIGH = 2
 
 
-def groups(
-    targets: Quasi, radius: NDArray[np.float64], *, least: int = 5, population: Quasi | None = None
+def assign_risk_groups(
+    targets: QuasiIdentifiers,
+    radius: NDArray[np.float64],
+    *,
+    least: int = 5,
+    population: QuasiIdentifiers | None = None,
 ) -> NDArray[np.int64]:
     """Low: at least `least` others match in labels and numbers. Medium: in labels only. High: not even that.
 
     The others are those of the `population`, in which every target is too; by default, the targets themselves.
     """
     people = targets if population is None else population
-    near, alike = Finder(people, radius), Finder(Quasi(people.labels, np.zeros((people.rows, 0))), np.zeros(0))
+    near, alike = (
+        RadiusFinder(people, radius),
+        RadiusFinder(QuasiIdentifiers(people.labels, np.zeros((people.rows, 0))), np.zeros(0)),
+    )
     found = np.empty(targets.rows, np.int64)
     nothing = np.zeros(0)
     for i in range(targets.rows):
-        if len(near.near(targets.labels[i], targets.numbers[i])) - 1 >= least:
-            found[i] = Group.LOW
+        if len(near.rows_within(targets.labels[i], targets.numbers[i])) - 1 >= least:
+            found[i] = RiskLevel.LOW
         else:
-            found[i] = Group.MEDIUM if len(alike.near(targets.labels[i], nothing)) - 1 >= least else Group.HIGH
+            found[i] = (
+                RiskLevel.MEDIUM if len(alike.rows_within(targets.labels[i], nothing)) - 1 >= least else RiskLevel.HIGH
+            )
     return found
 
 
-def averaged(copies: Sequence[Quasi]) -> Quasi:
+def average_copies(copies: Sequence[QuasiIdentifiers]) -> QuasiIdentifiers:
     """One table out of aligned copies: the mean of each number, the most frequent of each label (the first of equals).
 
-    >>> one, two = (Quasi(np.array([[label]]), np.array([[number]])) for label, number in ((1, 30.0), (1, 40.0)))
-    >>> averaged([one, two]).numbers.tolist()
+    >>> one, two = (QuasiIdentifiers(np.array([[label]]), np.array([[number]])) for label, number in ((1, 30.0), (1, 40.0)))
+    >>> average_copies([one, two]).numbers.tolist()
     [[35.0]]
     """
     labels = np.stack([copy.labels for copy in copies])
@@ -189,10 +202,10 @@ def averaged(copies: Sequence[Quasi]) -> Quasi:
     numbers = np.stack([copy.numbers for copy in copies])
     known = ~np.isnan(numbers)
     total = np.where(known, numbers, 0.0).sum(axis=0)
-    return Quasi(best, np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan))
+    return QuasiIdentifiers(best, np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan))
 
 
-def reidentification(
+def assess_reidentification(
     real: Records,
     copies: Sequence[Records],
     quasi: Sequence[str],
@@ -209,27 +222,27 @@ def reidentification(
         raise Unavailable("no column is a quasi-identifier; give one the role “quasi_identifier”")
     if not real.rows or any(not copy.rows for copy in copies):
         raise Unavailable("one of the tables has no rows")
-    lined = [aligned_to(real, copy) for copy in copies]
+    lined = [align_rows(real, copy) for copy in copies]
     aligned = all(copy is not None for copy in lined)
-    width = radii(real.schema, quasi, radius)
-    targets = Quasi.of(real, quasi)
+    width = match_radii(real.schema, quasi, radius)
+    targets = QuasiIdentifiers.of(real, quasi)
     used = [copy for copy in lined if copy is not None] if aligned else list(copies)
-    tables = [Quasi.of(copy, quasi) for copy in used]
-    found = match(targets, tables, width, aligned=aligned)
+    tables = [QuasiIdentifiers.of(copy, quasi) for copy in used]
+    found = match_targets(targets, tables, width, aligned=aligned)
     # A second attack on several copies takes their mean, which moves less from the truth than any of them.
-    joint = match(targets, [averaged(tables)], width) if aligned and len(tables) > 1 else None
+    joint = match_targets(targets, [average_copies(tables)], width) if aligned and len(tables) > 1 else None
     risk = found.own if aligned else found.belief
-    others = None if population is None else Quasi.of(population, quasi)
-    belongs = groups(targets, width, least=least, population=others)
+    others = None if population is None else QuasiIdentifiers.of(population, quasi)
+    belongs = assign_risk_groups(targets, width, least=least, population=others)
     parts = []
-    for group in Group:
+    for group in RiskLevel:
         inside = belongs == group
         name = f"{group.name.lower()} risk"
         if not inside.any():
-            parts.append(Part(name=name, value=0.0, facts={"records": 0}))
+            parts.append(FindingPart(name=name, value=0.0, facts={"records": 0}))
             continue
         parts.append(
-            Part(
+            FindingPart(
                 name=name,
                 value=float(risk[inside].mean()),
                 facts={"records": int(inside.sum()), "share": float(inside.mean())},
@@ -241,7 +254,7 @@ def reidentification(
         title="Match risk on quasi-identifiers" + ("" if aligned else ": an intruder's belief"),
         family="identity",
         value=float(risk.mean()),
-        better=Better.LOWER,
+        better=BetterDirection.LOWER,
         best=0.0,
         worst=1.0,
         note="Mean chance of picking the right row."
@@ -264,7 +277,7 @@ def reidentification(
     )
 
 
-def aligned_to(real: Records, copy: Records) -> Records | None:
+def align_rows(real: Records, copy: Records) -> Records | None:
     """The copy's rows in the order of the real ones, by key; None where the keys are not the same."""
     if real.keys is None or copy.keys is None or len(real.keys) != len(copy.keys):
         return None

@@ -24,19 +24,19 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.accounting.law import Law
-from understudy.evaluation.risk.rates import Rate, bound
-from understudy.findings import Better, Fact, Finding, Part, Unavailable
+from understudy.evaluation.risk.rates import Rate, max_true_positive_rate
+from understudy.findings import BetterDirection, Fact, Finding, FindingPart, Unavailable
 from understudy.measurements import AxisMap, Centring, Clique, Measurement, Partition
 from understudy.schema import Schema
 from understudy.tables import Records, Table
 
-CLIQUES = 100
-FALSE_POSITIVES = (0.01, 0.1)
+MAX_DENSITY_CLIQUES = 100
+REPORTED_FALSE_POSITIVE_RATES = (0.01, 0.1)
 
 Codes = Mapping[str, NDArray[np.integer]]
 
 
-def spread_of(axis: AxisMap, codes: NDArray[np.integer]) -> NDArray[np.int64]:
+def row_contributions(axis: AxisMap, codes: NDArray[np.integer]) -> NDArray[np.int64]:
     """What one row adds along an axis, for each of some codes: rows × the axis after its map."""
     return np.asarray(axis.matrix()[:, np.asarray(codes, np.int64)].T)
 
@@ -48,10 +48,12 @@ def likelihood_ratios(
 
     `inside`: the person is among those counted in `exact`; otherwise they would come on top.
     """
-    noise = (measurement.values - apply(measurement.maps, exact)).astype(np.float64)
+    noise = (measurement.values - apply_maps(measurement.maps, exact)).astype(np.float64)
     scale = float(measurement.scale)
     found = np.empty(records.rows)
-    columns = [spread_of(m, records.codes[name]) for m, name in zip(measurement.maps, measurement.clique, strict=True)]
+    columns = [
+        row_contributions(m, records.codes[name]) for m, name in zip(measurement.maps, measurement.clique, strict=True)
+    ]
     flat = noise.reshape(-1)
     if all(not isinstance(m, Centring) for m in measurement.maps):
         # One cell alone moves, by one.
@@ -70,7 +72,7 @@ def likelihood_ratios(
     return found
 
 
-def apply(maps: Sequence[AxisMap], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def apply_maps(maps: Sequence[AxisMap], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The exact answers of a measurement."""
     for axis, each in enumerate(maps):
         if isinstance(each, Partition | Centring):
@@ -84,7 +86,7 @@ def _log_odds(law: Law, scale: float, with_: NDArray[np.float64], without: NDArr
     return np.asarray((without**2 - with_**2) / (2 * scale**2))
 
 
-def by_measurements(
+def attack_by_measurements(
     table: Table,
     measurements: Sequence[Measurement],
     members: Records,
@@ -93,7 +95,7 @@ def by_measurements(
     guarantee: tuple[float, float] | None,
 ) -> Finding:
     """The likelihood ratio of everything that was measured, members against control."""
-    _check(members, control)
+    _check_holdout(members, control)
     scores = [np.zeros(members.rows), np.zeros(control.rows)]
     used = [m for m in measurements if m.clique and m.scale > 0]
     if not used:
@@ -102,7 +104,7 @@ def by_measurements(
         (exact,) = table.counts([measurement.clique])
         for i, (records, inside) in enumerate(((members, True), (control, False))):
             scores[i] += likelihood_ratios(measurement, exact, records, inside=inside)
-    return judged(
+    return roc_finding(
         "membership_measurements",
         "Membership from the noisy measurements, everything else known",
         scores[0],
@@ -134,7 +136,7 @@ def density_ratios(
     return found / len(cliques)
 
 
-def by_density(
+def attack_by_density(
     schema: Schema,
     synthetic: Records,
     members: Records,
@@ -149,15 +151,15 @@ def by_density(
         raise Unavailable("it needs a holdout of some rows: one half as reference, the other as control")
     order = rng.permutation(holdout.rows)
     reference, control = holdout.take(order[: len(order) // 2]), holdout.take(order[len(order) // 2 :])
-    _check(members, control)
+    _check_holdout(members, control)
     if not synthetic.rows:
         raise Unavailable("the synthetic table has no rows")
     chosen = [c for c in cliques or [] if c] or [(name,) for name in schema] + list(combinations(schema, 2))
     chosen = [c for c in dict.fromkeys(chosen) if np.prod(schema.sizes(c), dtype=np.float64) < 2**62]
-    if len(chosen) > CLIQUES:
-        chosen = [chosen[i] for i in np.sort(rng.choice(len(chosen), CLIQUES, replace=False))]
+    if len(chosen) > MAX_DENSITY_CLIQUES:
+        chosen = [chosen[i] for i in np.sort(rng.choice(len(chosen), MAX_DENSITY_CLIQUES, replace=False))]
     scores = [density_ratios(schema, synthetic, reference, people, chosen) for people in (members, control)]
-    return judged(
+    return roc_finding(
         "membership_density",
         "Membership by density ratio on cliques",
         *scores,
@@ -167,15 +169,15 @@ def by_density(
     )
 
 
-def everybody(table: Table) -> Codes:
+def codes_of_table(table: Table) -> Codes:
     """The codes of every row of a table, column by column."""
     return table.records().codes
 
 
-def rarest(rows: Codes) -> int:
+def find_rarest_row(rows: Codes) -> int:
     """The row whose values are the rarest, column by column: whom a release betrays first, if anybody.
 
-    >>> rarest({"job": np.array([0, 0, 0, 1]), "sex": np.array([0, 1, 0, 1])})
+    >>> find_rarest_row({"job": np.array([0, 0, 0, 1]), "sex": np.array([0, 1, 0, 1])})
     3
     """
     surprise = np.zeros(len(next(iter(rows.values()))))
@@ -185,7 +187,7 @@ def rarest(rows: Codes) -> int:
     return int(surprise.argmax())
 
 
-def by_shadows(
+def attack_by_shadows(
     rows: Codes,
     target: int,
     make: Callable[[Codes], Codes],
@@ -213,13 +215,13 @@ def by_shadows(
     for side, chosen_rows in enumerate((rows, {name: codes[kept] for name, codes in rows.items()})):
         for _ in range(shadows):
             made = make(chosen_rows)
-            features[side].append([_count(made, rows, target, clique) for clique in chosen])
+            features[side].append([_count_matching_rows(made, rows, target, clique) for clique in chosen])
     inside, outside = (np.array(side) for side in features)
     half = shadows // 2
     # Each query weighs by how far it moved among those that teach, in pooled standard deviations.
     spread = np.vstack([inside[:half] - inside[:half].mean(0), outside[:half] - outside[:half].mean(0)]).var(0) + 1e-9
     weight = (inside[:half].mean(0) - outside[:half].mean(0)) / spread
-    return judged(
+    return roc_finding(
         "membership_shadows",
         "Membership of one row, by shadow releases",
         inside[half:] @ weight,
@@ -230,10 +232,10 @@ def by_shadows(
     )
 
 
-def area_under(members: NDArray[np.float64], control: NDArray[np.float64]) -> float:
+def area_under_roc(members: NDArray[np.float64], control: NDArray[np.float64]) -> float:
     """The chance that a member scores higher than one of the control, ties counted half.
 
-    >>> area_under(np.array([1.0, 3.0]), np.array([0.0, 1.0]))
+    >>> area_under_roc(np.array([1.0, 3.0]), np.array([0.0, 1.0]))
     0.875
     """
     below = np.sort(control)
@@ -241,7 +243,7 @@ def area_under(members: NDArray[np.float64], control: NDArray[np.float64]) -> fl
     return float(wins.sum() / (2 * len(members) * len(control)))
 
 
-def judged(
+def roc_finding(
     name: str,
     title: str,
     members: NDArray[np.float64],
@@ -253,28 +255,28 @@ def judged(
 ) -> Finding:
     """The area under the ROC curve with its interval, and true positives at small false-positive rates beside the guarantee's bound."""
     n, m = len(members), len(control)
-    area = area_under(members, control)
+    area = area_under_roc(members, control)
     # Hanley, McNeil, "The meaning and use of the area under a ROC curve", 1982.
     q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
     variance = (area * (1 - area) + (n - 1) * (q1 - area**2) + (m - 1) * (q2 - area**2)) / (n * m)
     half = float(-ndtri(0.025)) * float(np.sqrt(max(variance, 1 / (4 * n * m))))
     parts = []
-    for rate in FALSE_POSITIVES:
+    for rate in REPORTED_FALSE_POSITIVE_RATES:
         label = f"true positives at {rate:.0%} false positives"
         if m * rate < 1:
-            parts.append(Part(name=label, reason=f"it takes at least {round(1 / rate)} people in the control"))
+            parts.append(FindingPart(name=label, reason=f"it takes at least {round(1 / rate)} people in the control"))
             continue
         cut = np.sort(control)[::-1][int(np.floor(m * rate)) - 1]
         hits = Rate(int((members > cut).sum()), n)
         low, high = hits.interval()
-        limit = None if guarantee is None else bound(*guarantee, rate)
-        parts.append(Part(name=label, value=hits.value, facts={"low": low, "high": high, "bound": limit}))
+        limit = None if guarantee is None else max_true_positive_rate(*guarantee, rate)
+        parts.append(FindingPart(name=label, value=hits.value, facts={"low": low, "high": high, "bound": limit}))
     return Finding(
         name=name,
         title=title,
         family="membership",
         value=area,
-        better=Better.LOWER,
+        better=BetterDirection.LOWER,
         best=0.5,
         worst=1.0,
         baseline=0.5,
@@ -285,13 +287,13 @@ def judged(
     )
 
 
-def _count(made: Codes, rows: Codes, target: int, clique: Clique) -> float:
+def _count_matching_rows(made: Codes, rows: Codes, target: int, clique: Clique) -> float:
     hit = np.ones(len(made[clique[0]]), bool)
     for name in clique:
         hit &= np.asarray(made[name]) == rows[name][target]
     return float(hit.sum())
 
 
-def _check(members: Records, control: Records) -> None:
+def _check_holdout(members: Records, control: Records) -> None:
     if min(members.rows, control.rows) < 2:
         raise Unavailable("it needs a holdout: rows of the same kind that the release was not made from")

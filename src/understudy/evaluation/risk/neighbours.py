@@ -14,34 +14,34 @@ from numpy.typing import NDArray
 from understudy.schema import Lattice
 from understudy.tables import Records
 
-AT_ONCE = 1 << 22
+MAX_DISTANCES_AT_ONCE = 1 << 22
 """Distances computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class NeighbourSpace:
     """Rows to be searched, in some columns."""
 
     rows: Records
     columns: tuple[str, ...]
 
-    def distances(self, targets: Records) -> NDArray[np.float32]:
+    def distances_to(self, targets: Records) -> NDArray[np.float32]:
         """From every target to every row."""
         found = np.zeros((targets.rows, self.rows.rows), np.float32)
         for name in self.columns:
             if isinstance(self.rows.schema[name], Lattice):
-                found += _apart(targets.numbers(name), self.rows.numbers(name), self.rows.width(name))
+                found += _gower_distances(targets.numbers(name), self.rows.numbers(name), self.rows.width(name))
             else:
                 found += targets.codes[name][:, None] != self.rows.codes[name][None, :]
         return found
 
     def nearest(self, targets: Records, many: int = 1) -> NDArray[np.int64]:
         """The places of the nearest rows of each target; ties go to the first."""
-        step = max(1, AT_ONCE // max(1, self.rows.rows))
+        step = max(1, MAX_DISTANCES_AT_ONCE // max(1, self.rows.rows))
         many = min(many, self.rows.rows)
         parts = []
         for start in range(0, targets.rows, step):
-            far = self.distances(targets.take(slice(start, start + step)))
+            far = self.distances_to(targets.take(slice(start, start + step)))
             if many == 1:
                 parts.append(far.argmin(axis=1)[:, None])
             else:
@@ -49,7 +49,7 @@ class Space:
         return np.concatenate(parts) if parts else np.zeros((0, many), np.int64)
 
 
-def within(guessed: Records, true: Records, column: str, tolerance: float = 0.05) -> NDArray[np.bool_]:
+def is_right_guess(guessed: Records, true: Records, column: str, tolerance: float = 0.05) -> NDArray[np.bool_]:
     """Where a guess is right: labels equal, numbers within a share of the true value (or equal, where that is zero)."""
     if not isinstance(true.schema[column], Lattice):
         return np.asarray(guessed.codes[column] == true.codes[column])
@@ -59,7 +59,7 @@ def within(guessed: Records, true: Records, column: str, tolerance: float = 0.05
     return near | (np.isnan(here) & np.isnan(there))
 
 
-def _apart(here: NDArray[np.float64], there: NDArray[np.float64], width: float) -> NDArray[np.float32]:
+def _gower_distances(here: NDArray[np.float64], there: NDArray[np.float64], width: float) -> NDArray[np.float32]:
     scale = width or 1.0
     known = np.abs(np.nan_to_num(here / scale)[:, None] - np.nan_to_num(there / scale)[None, :]).astype(np.float32)
     gone_here, gone_there = np.isnan(here)[:, None], np.isnan(there)[None, :]

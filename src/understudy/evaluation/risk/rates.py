@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri
 
-from understudy.findings import Better, Fact, Finding, Part
+from understudy.findings import BetterDirection, Fact, Finding, FindingPart
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class Risk:
     @property
     def value(self) -> float:
         """What is left once the control's rate is taken off; 0 where the control is always guessed."""
-        return residual(self.members.value, self.control.value)
+        return residual_risk(self.members.value, self.control.value)
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """An interval that holds it at least this often."""
         (low, high), (below, above) = self.members.interval(confidence), self.control.interval(confidence)
-        return residual(low, above), residual(high, below)
+        return residual_risk(low, above), residual_risk(high, below)
 
     def facts(self) -> dict[str, Fact]:
         """What it was computed from."""
@@ -79,21 +79,21 @@ class Risk:
             "high": self.interval()[1],
         }
 
-    def finding(
+    def to_finding(
         self,
         name: str,
         title: str,
         *,
         family: str,
         note: str,
-        parts: tuple[Part, ...] = (),
+        parts: tuple[FindingPart, ...] = (),
         facts: Mapping[str, Fact] | None = None,
         worst_of: int = 1,
     ) -> Finding:
         """The finding a page shows. Where it is the worst of several, its interval is widened for the choice.
 
         >>> risk = Risk(Rate(75, 100), Rate(50, 100))
-        >>> one, three = (risk.finding("x", "X", family="identity", note="", worst_of=n).interval for n in (1, 3))
+        >>> one, three = (risk.to_finding("x", "X", family="identity", note="", worst_of=n).interval for n in (1, 3))
         >>> three[0] < one[0] and one[1] < three[1]
         True
         """
@@ -102,7 +102,7 @@ class Risk:
             title=title,
             family=family,
             value=self.value,
-            better=Better.LOWER,
+            better=BetterDirection.LOWER,
             best=0.0,
             worst=1.0,
             baseline=self.control.value,
@@ -113,19 +113,19 @@ class Risk:
         )
 
 
-def residual(attack: float, control: float) -> float:
+def residual_risk(attack: float, control: float) -> float:
     """(attack − control)/(1 − control); 0 where the control is always right, for then nothing was left to learn.
 
-    >>> residual(1.0, 1.0), residual(0.2, 0.6) < 0
+    >>> residual_risk(1.0, 1.0), residual_risk(0.2, 0.6) < 0
     (0.0, True)
     """
     return 0.0 if control >= 1 else (attack - control) / (1 - control)
 
 
-def bound(epsilon: float, delta: float, false_positives: float) -> float:
+def max_true_positive_rate(epsilon: float, delta: float, false_positives: float) -> float:
     """The largest true-positive rate any attack can have against an (ε, δ)-private release at this false-positive rate.
 
-    >>> round(bound(1.0, 0.0, 0.01), 4), bound(50.0, 0.0, 0.5)
+    >>> round(max_true_positive_rate(1.0, 0.0, 0.01), 4), max_true_positive_rate(50.0, 0.0, 0.5)
     (0.0272, 1.0)
     """
     up = math.exp(min(epsilon, 700.0)) * false_positives + delta

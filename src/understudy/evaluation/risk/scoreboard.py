@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.evaluation.risk.rates import Rate, Risk
-from understudy.findings import Finding, Part, Unavailable
+from understudy.findings import Finding, FindingPart, Unavailable
 from understudy.schema import Lattice
 from understudy.tables import Records
 
-STANDS_OUT = 1.5
+MIN_ROW_ECCENTRICITY = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Board:
+class RowScoreboard:
     """Rows that may be named, and how often each value occurs among them."""
 
     rows: Records
@@ -35,10 +35,10 @@ class Board:
             code = int(target.codes[name][0])
             support = int(np.sum(self.rows.codes[name] == code))
             weight = 1 / np.log(max(2, support))
-            found += weight * self._alike(target, name, code)
+            found += weight * self._similarities(target, name, code)
         return found
 
-    def _alike(self, target: Records, name: str, code: int) -> NDArray[np.float64]:
+    def _similarities(self, target: Records, name: str, code: int) -> NDArray[np.float64]:
         if not isinstance(self.rows.schema[name], Lattice):
             return np.asarray(self.rows.codes[name] == code, np.float64)
         here, there = target.numbers(name)[0], self.rows.numbers(name)
@@ -49,10 +49,10 @@ class Board:
         return np.asarray(np.where(np.isnan(there), 0.0, alike))
 
 
-def named(scores: NDArray[np.float64], stands_out: float = STANDS_OUT) -> int | None:
+def find_outstanding_row(scores: NDArray[np.float64], stands_out: float = MIN_ROW_ECCENTRICITY) -> int | None:
     """The row that stands out; None where none does.
 
-    >>> named(np.array([0.0, 0.0, 0.0, 5.0])), named(np.array([1.0, 1.0, 0.0]))
+    >>> find_outstanding_row(np.array([0.0, 0.0, 0.0, 5.0])), find_outstanding_row(np.array([1.0, 1.0, 0.0]))
     (3, None)
     """
     if len(scores) < 2 or scores.std() == 0:
@@ -61,7 +61,7 @@ def named(scores: NDArray[np.float64], stands_out: float = STANDS_OUT) -> int | 
     return int(scores.argmax()) if (best - second) / scores.std() > stands_out else None
 
 
-def scoreboard(
+def assess_scoreboard(
     members: Records,
     control: Records | None,
     synthetic: Records,
@@ -78,33 +78,35 @@ def scoreboard(
     if not members.rows or synthetic.rows < 2:
         raise Unavailable("one of the tables has too few rows")
     known = min(known, len(columns))
-    board = Board(synthetic)
+    board = RowScoreboard(synthetic)
     rates, shown = [], []
     for people in (members.sample(targets, rng), control.sample(targets, rng)):
         right = outstanding = 0
         for i in range(people.rows):
             target = people.take(slice(i, i + 1))
             names = [columns[j] for j in rng.choice(len(columns), known, replace=False)]
-            row = named(board.scores(_blurred(target, people, names, wrong, rng), names))
+            row = find_outstanding_row(board.scores(_replace_values(target, people, names, wrong, rng), names))
             outstanding += row is not None
             right += row is not None and all(int(synthetic.codes[n][row]) == int(target.codes[n][0]) for n in columns)
         rates.append(Rate(right, people.rows))
         shown.append(outstanding / people.rows)
     risk = Risk(*rates)
-    return risk.finding(
+    return risk.to_finding(
         "scoreboard",
         f"Scoreboard: {known} values known, {wrong:.0%} of them wrong",
         family="identity",
         note="(members − control)/(1 − control): a synthetic row stands out and is theirs in every column.",
         parts=(
-            Part(name="members for whom a row stands out", value=shown[0]),
-            Part(name="control for whom a row stands out", value=shown[1]),
+            FindingPart(name="members for whom a row stands out", value=shown[0]),
+            FindingPart(name="control for whom a row stands out", value=shown[1]),
         ),
         facts=risk.facts(),
     )
 
 
-def _blurred(target: Records, people: Records, names: Sequence[str], wrong: float, rng: np.random.Generator) -> Records:
+def _replace_values(
+    target: Records, people: Records, names: Sequence[str], wrong: float, rng: np.random.Generator
+) -> Records:
     """The target with some known values taken from somebody else."""
     codes, places = dict(target.codes), dict(target.places)
     for name in names:

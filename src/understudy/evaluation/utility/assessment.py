@@ -7,26 +7,26 @@ from functools import partial
 
 import numpy as np
 
-from understudy.evaluation.utility.bias import bias, producer_consumer
-from understudy.evaluation.utility.dependence import correlations, informations
-from understudy.evaluation.utility.estimates import estimates
-from understudy.evaluation.utility.kmarginal import kmarginal
-from understudy.evaluation.utility.orders import WORDS, distances
-from understudy.evaluation.utility.propensity import METHODS, propensity
-from understudy.evaluation.utility.ranges import range_queries
-from understudy.evaluation.utility.tasks import default_targets, tasks
-from understudy.evaluation.utility.violations import violations
-from understudy.findings import Assessment, Fact, Finding, Measure, Progress, run, silent
+from understudy.evaluation.utility.bias import assess_bias, assess_count_error
+from understudy.evaluation.utility.dependence import assess_correlations, assess_mutual_information
+from understudy.evaluation.utility.estimates import assess_estimates
+from understudy.evaluation.utility.kmarginal import assess_kmarginal
+from understudy.evaluation.utility.orders import ORDER_TITLES, assess_marginals
+from understudy.evaluation.utility.propensity import PROPENSITY_METHODS, assess_propensity
+from understudy.evaluation.utility.ranges import assess_range_queries
+from understudy.evaluation.utility.tasks import assess_tasks, default_targets
+from understudy.evaluation.utility.violations import assess_violations
+from understudy.findings import Assessment, Fact, Finding, Measure, Progress, compute_findings, ignore_progress
 from understudy.schema import Schema
 from understudy.tables import Records, Table
 
-ROWS = 10_000
+MAX_MODEL_ROWS = 10_000
 """Rows of each table that models are fitted to; counts are of all rows."""
 
-SHUFFLES = 20
+ASSESSMENT_SHUFFLES = 20
 
 
-def assess(
+def assess_utility(
     real: Table,
     synthetic: Table,
     schema: Schema,
@@ -35,9 +35,9 @@ def assess(
     formulas: Mapping[str, str] | Sequence[str] = (),
     holdout: Table | None = None,
     enumeration: float | None = None,
-    rows: int = ROWS,
+    rows: int = MAX_MODEL_ROWS,
     seed: int = 0,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Assessment:
     """What a stand-in keeps of the original, measure by measure, under the release's closed schema.
 
@@ -49,62 +49,69 @@ def assess(
     models = formulas if isinstance(formulas, Mapping) else dict.fromkeys(formulas, "gaussian")
     sampled: dict[str, Records] = {}
 
-    def some(which: str, table: Table) -> Records:
+    def sample_rows(which: str, table: Table) -> Records:
         if which not in sampled:
             sampled[which] = table.records(most=rows, rng=rng)
         return sampled[which]
 
-    def here() -> Records:
-        return some("real", real)
+    def real_rows() -> Records:
+        return sample_rows("real", real)
 
-    def there() -> Records:
-        return some("synthetic", synthetic)
+    def synthetic_rows() -> Records:
+        return sample_rows("synthetic", synthetic)
 
     chosen = default_targets(schema) if targets is None else tuple(targets)
     measures = [
         Measure(
             f"tvd_{order}",
-            f"{WORDS[order]}, total variation",
+            f"{ORDER_TITLES[order]}, total variation",
             "marginals",
-            partial(distances, real, synthetic, schema, order, rng=rng),
+            partial(assess_marginals, real, synthetic, schema, order, rng=rng),
         )
         for order in (1, 2, 3)
     ]
     measures += [
-        Measure("kmarginal", "k-marginal score", "marginals", lambda: kmarginal(real, synthetic, schema, rng=rng)),
-        Measure("range_queries", "Range queries", "queries", lambda: range_queries(real, synthetic, schema, rng=rng)),
-        Measure("correlation", "Correlations", "dependence", lambda: correlations(real, synthetic, schema)),
         Measure(
-            "mutual_information", "Mutual information", "dependence", lambda: informations(real, synthetic, schema)
+            "kmarginal", "k-marginal score", "marginals", lambda: assess_kmarginal(real, synthetic, schema, rng=rng)
         ),
-        Measure("bias", "Bias of counts, B", "counts", lambda: bias(real, synthetic, schema)),
+        Measure(
+            "range_queries", "Range queries", "queries", lambda: assess_range_queries(real, synthetic, schema, rng=rng)
+        ),
+        Measure("correlation", "Correlations", "dependence", lambda: assess_correlations(real, synthetic, schema)),
+        Measure(
+            "mutual_information",
+            "Mutual information",
+            "dependence",
+            lambda: assess_mutual_information(real, synthetic, schema),
+        ),
+        Measure("bias", "Bias of counts, B", "counts", lambda: assess_bias(real, synthetic, schema)),
         Measure(
             "count_error",
             "Error of a count, producer's",
             "counts",
-            lambda: producer_consumer(real, synthetic, schema, enumeration=enumeration),
+            lambda: assess_count_error(real, synthetic, schema, enumeration=enumeration),
         ),
-        Measure("violations", "Rows that cannot be", "constraints", lambda: violations(real, synthetic, schema)),
+        Measure("violations", "Rows that cannot be", "constraints", lambda: assess_violations(real, synthetic, schema)),
     ]
 
-    def told_apart(method: str) -> Finding:
-        return propensity(here(), there(), method, rng=rng, shuffles=SHUFFLES)
+    def run_propensity(method: str) -> Finding:
+        return assess_propensity(real_rows(), synthetic_rows(), method, rng=rng, shuffles=ASSESSMENT_SHUFFLES)
 
-    def fitted(formula: str, family: str, index: int) -> Finding:
-        return estimates(here(), there(), formula, family=family, index=index)
+    def run_estimates(formula: str, family: str, index: int) -> Finding:
+        return assess_estimates(real_rows(), synthetic_rows(), formula, family=family, index=index)
 
     for method in ("logistic", "cart"):
-        title = f"Propensity score U_p, {METHODS[method]}"
-        measures.append(Measure(f"propensity_{method}", title, "propensity", partial(told_apart, method)))
+        title = f"Propensity score U_p, {PROPENSITY_METHODS[method]}"
+        measures.append(Measure(f"propensity_{method}", title, "propensity", partial(run_propensity, method)))
     for i, (formula, family) in enumerate(models.items(), start=1):
         title = f"Interval overlap: {formula} ({family})"
-        measures.append(Measure(f"estimates_{i}", title, "estimates", partial(fitted, formula, family, i)))
+        measures.append(Measure(f"estimates_{i}", title, "estimates", partial(run_estimates, formula, family, i)))
 
-    def learned() -> Finding:
-        apart = None if holdout is None else some("holdout", holdout)
-        return tasks(here(), there(), chosen, rng=rng, holdout=apart)
+    def run_tasks() -> Finding:
+        apart = None if holdout is None else sample_rows("holdout", holdout)
+        return assess_tasks(real_rows(), synthetic_rows(), chosen, rng=rng, holdout=apart)
 
-    measures.append(Measure("tasks", "Train on synthetic, test on real", "tasks", learned))
+    measures.append(Measure("tasks", "Train on synthetic, test on real", "tasks", run_tasks))
     facts: dict[str, Fact] = {
         "rows_real": real.rows(),
         "rows_synthetic": synthetic.rows(),
@@ -112,4 +119,4 @@ def assess(
         "seed": seed,
         "model_rows": rows,
     }
-    return Assessment(subject="utility", findings=run(measures, progress), facts=facts)
+    return Assessment(subject="utility", findings=compute_findings(measures, progress), facts=facts)

@@ -15,21 +15,21 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.utility.marginals import DENSE_CELLS, Counted
-from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.evaluation.utility.marginals import MAX_DENSE_MARGINAL_CELLS, CountableTable
+from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.measurements import Clique
 from understudy.schema import Schema
 
-SIZES = (0, 1, 10, 50, 100, 200, 400, 800, 3000)
+COUNT_CLASS_STARTS = (0, 1, 10, 50, 100, 200, 400, 800, 3000)
 """Lower ends of the classes of true counts."""
 
-PAIRS = 200
+MAX_BIAS_PAIRS = 200
 
 
-def imbalance(errors: NDArray[np.float64]) -> float | None:
+def error_imbalance(errors: NDArray[np.float64]) -> float | None:
     """B of some errors; None where all are zero.
 
-    >>> imbalance(np.array([3.0, 0.0, 1.0])), imbalance(np.array([1.0, -1.0]))
+    >>> error_imbalance(np.array([3.0, 0.0, 1.0])), error_imbalance(np.array([1.0, -1.0]))
     (1.0, 0.0)
     """
     above, below = errors[errors > 0], errors[errors < 0]
@@ -39,12 +39,12 @@ def imbalance(errors: NDArray[np.float64]) -> float | None:
 
 
 def count_errors(
-    real: Counted, synthetic: Counted, schema: Schema, *, pairs: int = PAIRS
+    real: CountableTable, synthetic: CountableTable, schema: Schema, *, pairs: int = MAX_BIAS_PAIRS
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """True counts of all cells of the columns and of some pairs, and the errors of the stand-in's, scaled to as many rows."""
     cliques: list[Clique] = [(name,) for name in schema]
     cliques += sorted(combinations(schema, 2), key=lambda c: (int(np.prod(schema.sizes(c))), c))[:pairs]
-    cliques = [clique for clique in cliques if np.prod(schema.sizes(clique)) <= DENSE_CELLS]
+    cliques = [clique for clique in cliques if np.prod(schema.sizes(clique)) <= MAX_DENSE_MARGINAL_CELLS]
     true, errors = [], []
     for clique in cliques:
         (here,), (there,) = real.counts([clique]), synthetic.counts([clique])
@@ -60,11 +60,11 @@ def count_errors(
     return np.concatenate(true), np.concatenate(errors)
 
 
-def bias(real: Counted, synthetic: Counted, schema: Schema) -> Finding:
+def assess_bias(real: CountableTable, synthetic: CountableTable, schema: Schema) -> Finding:
     """B over all cells, and for each class of true counts."""
     true, errors = count_errors(real, synthetic, schema)
     parts = []
-    for low, high in pairwise([*SIZES, np.inf]):
+    for low, high in pairwise([*COUNT_CLASS_STARTS, np.inf]):
         inside = (true >= low) & (true < high)
         name = (
             f"true count {low}"
@@ -75,14 +75,18 @@ def bias(real: Counted, synthetic: Counted, schema: Schema) -> Finding:
         )
         if not inside.any():
             continue
-        found = imbalance(errors[inside])
-        facts = {"cells": int(inside.sum()), "mean_error": float(errors[inside].mean()), "rmse": _rms(errors[inside])}
+        found = error_imbalance(errors[inside])
+        facts = {
+            "cells": int(inside.sum()),
+            "mean_error": float(errors[inside].mean()),
+            "rmse": _root_mean_square(errors[inside]),
+        }
         parts.append(
-            Part(name=name, value=found, facts=dict(facts))
+            FindingPart(name=name, value=found, facts=dict(facts))
             if found is not None
-            else Part(name=name, reason="every such count is exact", facts=dict(facts))
+            else FindingPart(name=name, reason="every such count is exact", facts=dict(facts))
         )
-    overall = imbalance(errors)
+    overall = error_imbalance(errors)
     return Finding(
         name="bias",
         title="Bias of counts, B",
@@ -95,8 +99,8 @@ def bias(real: Counted, synthetic: Counted, schema: Schema) -> Finding:
     )
 
 
-def producer_consumer(
-    real: Counted, synthetic: Counted, schema: Schema, *, enumeration: float | None = None
+def assess_count_error(
+    real: CountableTable, synthetic: CountableTable, schema: Schema, *, enumeration: float | None = None
 ) -> Finding:
     """Root mean square error of a count against the enumerated one, and against the population behind it."""
     if enumeration is not None and not enumeration >= 0:
@@ -104,23 +108,23 @@ def producer_consumer(
     true, errors = count_errors(real, synthetic, schema)
     rows = int(real.counts([()])[0])
     own = true * (1 - true / rows) if enumeration is None else (enumeration * true) ** 2
-    producer, consumer = _rms(errors), float(np.sqrt(np.mean(errors**2) + np.mean(own)))
+    producer, consumer = _root_mean_square(errors), float(np.sqrt(np.mean(errors**2) + np.mean(own)))
     alone = float(np.sqrt(np.mean(own)))
     return Finding(
         name="count_error",
         title="Error of a count, producer's",
         family="counts",
         value=producer,
-        better=Better.LOWER,
+        better=BetterDirection.LOWER,
         best=0.0,
         note="In rows. The consumer's error adds what the enumeration itself does not know.",
         parts=(
-            Part(name="producer", value=producer),
-            Part(name="consumer", value=consumer, facts={"without_release": alone}),
+            FindingPart(name="producer", value=producer),
+            FindingPart(name="consumer", value=consumer, facts={"without_release": alone}),
         ),
         facts={"cells": len(true), "enumeration": "sampling" if enumeration is None else enumeration},
     )
 
 
-def _rms(errors: NDArray[np.float64]) -> float:
+def _root_mean_square(errors: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.mean(errors**2)))

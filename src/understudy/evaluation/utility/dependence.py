@@ -11,23 +11,23 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.utility.marginals import Counted, occurring
-from understudy.findings import Better, Finding, Part, Unavailable, mean_of
+from understudy.evaluation.utility.marginals import CountableTable, occurring_cells
+from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable, mean_of_parts
 from understudy.measurements import Clique
-from understudy.schema import Boolean, Categorical, Codec, Edges, Lattice, Schema
+from understudy.schema import BinEdges, Boolean, Categorical, Codec, Lattice, Schema
 
-Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
+OccurringCells = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def scores_of(codec: Codec) -> NDArray[np.float64] | None:
+def scores_of_codec(codec: Codec) -> NDArray[np.float64] | None:
     """A number for each code of a column that has an order, NaN for those that are no value; None where it has none.
 
     >>> from understudy.schema import Integer, codec_of
-    >>> scores_of(codec_of(Integer(name="age", min=0, max=8, bins=(0, 3, 6, 9)))).tolist()
+    >>> scores_of_codec(codec_of(Integer(name="age", min=0, max=8, bins=(0, 3, 6, 9)))).tolist()
     [1.0, 4.0, 7.0, nan]
     """
     column, scores = codec.column, np.full(codec.size, np.nan)
-    if isinstance(codec.bins, Edges):
+    if isinstance(codec.bins, BinEdges):
         assert isinstance(column, Lattice)
         edges = np.array(codec.bins.edges, np.float64)
         scores[: len(codec.bins)] = (edges[:-1] + edges[1:] - 1) / 2
@@ -38,7 +38,7 @@ def scores_of(codec: Codec) -> NDArray[np.float64] | None:
     return scores
 
 
-def correlation(cells: Cells, first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
+def correlation(cells: OccurringCells, first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
     """Pearson's correlation from the cells that occur; None where a column does not vary.
 
     >>> table = np.array([[0, 0], [1, 1]]), np.array([3, 5])
@@ -61,10 +61,10 @@ def correlation(cells: Cells, first: NDArray[np.float64], second: NDArray[np.flo
     return float(np.clip((weights @ (x * y)) / np.sqrt(spread), -1, 1))
 
 
-def information(cells: Cells, sizes: tuple[int, ...]) -> float | None:
+def mutual_information(cells: OccurringCells, sizes: tuple[int, ...]) -> float | None:
     """Mutual information in nats from the cells that occur; None for an empty table.
 
-    >>> round(information((np.array([[0, 0], [1, 1]]), np.array([4, 4])), (2, 2)), 4)
+    >>> round(mutual_information((np.array([[0, 0], [1, 1]]), np.array([4, 4])), (2, 2)), 4)
     0.6931
     """
     codes, counts = cells
@@ -77,40 +77,43 @@ def information(cells: Cells, sizes: tuple[int, ...]) -> float | None:
     return max(0.0, float((counts / total) @ np.log(ratio)))
 
 
-def correlations(real: Counted, synthetic: Counted, schema: Schema) -> Finding:
+def assess_correlations(real: CountableTable, synthetic: CountableTable, schema: Schema) -> Finding:
     """Mean absolute difference of Pearson's correlation over the pairs that have one."""
-    scores = {name: scores_of(codec) for name, codec in schema.codecs.items()}
+    scores = {name: scores_of_codec(codec) for name, codec in schema.codecs.items()}
     known = {name: found for name, found in scores.items() if found is not None}
     if len(known) < 2:
         raise Unavailable("fewer than two columns have numbers or an order")
     parts = []
     for clique in combinations(known, 2):
         here, there = (
-            correlation(occurring(table, clique, schema), known[clique[0]], known[clique[1]])
+            correlation(occurring_cells(table, clique, schema), known[clique[0]], known[clique[1]])
             for table in (real, synthetic)
         )
-        parts.append(_part(clique, here, there))
-    return _finding(
+        parts.append(_pair_part(clique, here, there))
+    return _mean_finding(
         "correlation", "Correlations, mean difference", 2.0, parts, "Pearson's, of numbers and ordered labels."
     )
 
 
-def informations(real: Counted, synthetic: Counted, schema: Schema) -> Finding:
+def assess_mutual_information(real: CountableTable, synthetic: CountableTable, schema: Schema) -> Finding:
     """Mean absolute difference of mutual information over all pairs."""
     if len(schema) < 2:
         raise Unavailable("the table has fewer than two columns")
     parts = []
     for clique in combinations(schema, 2):
         here, there = (
-            information(occurring(table, clique, schema), schema.sizes(clique)) for table in (real, synthetic)
+            mutual_information(occurring_cells(table, clique, schema), schema.sizes(clique))
+            for table in (real, synthetic)
         )
-        parts.append(_part(clique, here, there))
-    return _finding(
+        parts.append(_pair_part(clique, here, there))
+    return _mean_finding(
         "mutual_information", "Mutual information, mean difference", None, parts, "In nats; 0 is no dependence."
     )
 
 
-def matrix(finding: Finding, names: tuple[str, ...], side: str, *, diagonal: float = np.nan) -> NDArray[np.float64]:
+def matrix_of_pairs(
+    finding: Finding, names: tuple[str, ...], side: str, *, diagonal: float = np.nan
+) -> NDArray[np.float64]:
     """A finding about pairs as a symmetric matrix of the `real` or `synthetic` values, NaN where there is none."""
     place = {name: i for i, name in enumerate(names)}
     found = np.full((len(names), len(names)), np.nan)
@@ -123,18 +126,18 @@ def matrix(finding: Finding, names: tuple[str, ...], side: str, *, diagonal: flo
     return found
 
 
-def _part(clique: Clique, here: float | None, there: float | None) -> Part:
+def _pair_part(clique: Clique, here: float | None, there: float | None) -> FindingPart:
     name = " × ".join(clique)
     facts = {"real": here, "synthetic": there}
     if here is None or there is None:
         where = "either table" if here is there is None else "the real table" if here is None else "the synthetic table"
-        return Part(name=name, columns=clique, reason=f"a column does not vary in {where}", facts=dict(facts))
-    return Part(name=name, columns=clique, value=abs(here - there), facts=dict(facts))
+        return FindingPart(name=name, columns=clique, reason=f"a column does not vary in {where}", facts=dict(facts))
+    return FindingPart(name=name, columns=clique, value=abs(here - there), facts=dict(facts))
 
 
-def _finding(name: str, title: str, worst: float | None, parts: list[Part], note: str) -> Finding:
+def _mean_finding(name: str, title: str, worst: float | None, parts: list[FindingPart], note: str) -> Finding:
     ranked = tuple(sorted(parts, key=lambda part: (-(part.value if part.value is not None else -1.0), part.columns)))
-    value = mean_of(ranked)
+    value = mean_of_parts(ranked)
     if value is None:
         raise Unavailable("no pair of columns varies in both tables")
     return Finding(
@@ -142,10 +145,10 @@ def _finding(name: str, title: str, worst: float | None, parts: list[Part], note
         title=title,
         family="dependence",
         value=value,
-        better=Better.LOWER,
+        better=BetterDirection.LOWER,
         best=0.0,
         worst=worst,
         note=note,
         parts=ranked,
-        facts={"pairs": sum(part.computed for part in ranked)},
+        facts={"pairs": sum(part.is_computed for part in ranked)},
     )

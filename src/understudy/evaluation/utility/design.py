@@ -18,7 +18,7 @@ from understudy.findings import Unavailable
 from understudy.schema import Lattice
 from understudy.tables import Records
 
-LEVELS = 30
+MAX_INDICATOR_LEVELS = 30
 """Labels of a column that get an indicator of their own; the rarer ones share one."""
 
 
@@ -52,7 +52,7 @@ class Design:
     @classmethod
     def of(cls, columns: Sequence[str], *tables: Records) -> Design:
         """The design for these columns, as all tables together have them; what never varies is left out."""
-        features = [_feature(name, tables) for name in columns]
+        features = [_feature_of_column(name, tables) for name in columns]
         return cls(tuple(feature for feature in features if feature is not None))
 
     def matrix(self, records: Records) -> NDArray[np.float64]:
@@ -61,7 +61,7 @@ class Design:
         return np.column_stack(made) if made else np.zeros((records.rows, 0))
 
 
-def _feature(name: str, tables: Sequence[Records]) -> Feature | None:
+def _feature_of_column(name: str, tables: Sequence[Records]) -> Feature | None:
     if isinstance(tables[0].schema[name], Lattice):
         values = np.concatenate([records.numbers(name) for records in tables])
         gone = np.isnan(values)
@@ -73,12 +73,12 @@ def _feature(name: str, tables: Sequence[Records]) -> Feature | None:
         return Feature(name, mean=mean, spread=spread or 1.0, absent=bool(gone.any()), number=True)
     codes = np.concatenate([records.codes[name] for records in tables])
     counts = np.bincount(codes, minlength=tables[0].codec(name).size)
-    levels = np.argsort(-counts, kind="stable")[: min(int((counts > 0).sum()), LEVELS + 1)]
+    levels = np.argsort(-counts, kind="stable")[: min(int((counts > 0).sum()), MAX_INDICATOR_LEVELS + 1)]
     # The most frequent one is what the others are compared with.
     return Feature(name, levels=tuple(int(level) for level in levels[1:])) if len(levels) > 1 else None
 
 
-def learning() -> ModuleType:
+def import_sklearn() -> ModuleType:
     """scikit-learn, which an extra brings."""
     try:
         import sklearn.tree
@@ -90,7 +90,9 @@ def learning() -> ModuleType:
     return module
 
 
-def trusted() -> AbstractContextManager[None]:
+def skip_sklearn_checks() -> AbstractContextManager[None]:
     """Within it scikit-learn checks nothing it is given: `Design` made every matrix, and the checks of many small fits add up."""
-    made: AbstractContextManager[None] = learning().config_context(assume_finite=True, skip_parameter_validation=True)
+    made: AbstractContextManager[None] = import_sklearn().config_context(
+        assume_finite=True, skip_parameter_validation=True
+    )
     return made

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from understudy.findings import Better, Finding, Part, Unavailable, mean_of
+from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable, mean_of_parts
 from understudy.schema import Boolean, Lattice
 from understudy.tables import Records
 
-LOOSE = 100.0
+MAX_ERROR_TO_MEDIAN = 100.0
 """A standard error so many times the median of all is a fit that came apart (separation), not an estimate."""
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CoefficientEstimate:
     """A coefficient with its standard error and 95 % confidence interval."""
 
     value: float
@@ -33,10 +33,10 @@ class Estimate:
     high: float
 
 
-def overlap(one: tuple[float, float], two: tuple[float, float]) -> float:
+def interval_overlap(one: tuple[float, float], two: tuple[float, float]) -> float:
     """Overlap of two intervals, each given as (low, high).
 
-    >>> overlap((0.0, 2.0), (1.0, 3.0)), overlap((0.0, 1.0), (0.0, 1.0))
+    >>> interval_overlap((0.0, 2.0), (1.0, 3.0)), interval_overlap((0.0, 1.0), (0.0, 1.0))
     (0.5, 1.0)
     """
     shared = min(one[1], two[1]) - max(one[0], two[0])
@@ -52,9 +52,9 @@ def standardised_difference(original: float, synthetic: float, error: float) -> 
     return abs(original - synthetic) / error
 
 
-def frame(records: Records) -> Any:
+def frame_of_records(records: Records) -> Any:
     """Rows as a pandas frame of plain values: numbers, truth values as 0 and 1, labels as categories; missing cells stay missing."""
-    pandas = _pandas()
+    pandas = _import_pandas()
     columns = {}
     for name in records.codes:
         codec = records.codec(name)
@@ -67,18 +67,22 @@ def frame(records: Records) -> Any:
     return pandas.DataFrame(columns)
 
 
-def fit(records: Records, formula: str, family: str = "gaussian") -> dict[str, Estimate]:
+def fit_formula(records: Records, formula: str, family: str = "gaussian") -> dict[str, CoefficientEstimate]:
     """Coefficients of a statsmodels formula on some rows; rows in which a column it names is missing are left out.
 
     `family` is `gaussian` (least squares), `logit`, `probit` or `poisson`. Logit and probit fit the probability of the second level.
     """
-    smf, families = _statsmodels()
-    data = frame(records)
+    smf, families = _import_statsmodels()
+    data = frame_of_records(records)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = families[family]
-            model = smf.ols(formula, data) if made is None else smf.glm(_numeric(formula, data), data, family=made())
+            model = (
+                smf.ols(formula, data)
+                if made is None
+                else smf.glm(_make_response_numeric(formula, data), data, family=made())
+            )
             result = model.fit()
             bounds = np.asarray(result.conf_int())
     except Exception as error:
@@ -88,34 +92,40 @@ def fit(records: Records, formula: str, family: str = "gaussian") -> dict[str, E
         ) from None
     numbers = zip(result.params, result.bse, bounds, strict=True)
     return {
-        str(name): Estimate(float(value), float(error), float(low), float(high))
+        str(name): CoefficientEstimate(float(value), float(error), float(low), float(high))
         for name, (value, error, (low, high)) in zip(result.params.index, numbers, strict=True)
     }
 
 
-def compare_fits(original: Mapping[str, Estimate], synthetic: Mapping[str, Estimate]) -> tuple[Part, ...]:
+def compare_fits(
+    original: Mapping[str, CoefficientEstimate], synthetic: Mapping[str, CoefficientEstimate]
+) -> tuple[FindingPart, ...]:
     """Overlap and standardised difference of every coefficient, least overlap first."""
     parts = []
     typical = {id(side): float(np.median([e.error for e in side.values()])) for side in (original, synthetic)}
     for name in dict.fromkeys([*original, *synthetic]):
         if name not in original or name not in synthetic:
             parts.append(
-                Part(name=name, reason=f"the {'real' if name not in original else 'synthetic'} fit has no such term")
+                FindingPart(
+                    name=name, reason=f"the {'real' if name not in original else 'synthetic'} fit has no such term"
+                )
             )
             continue
         here, there = original[name], synthetic[name]
         loose = [
             word
             for word, side, e in (("real", original, here), ("synthetic", synthetic, there))
-            if not (np.isfinite(e.error) and e.error > 0) or e.error > LOOSE * typical[id(side)]
+            if not (np.isfinite(e.error) and e.error > 0) or e.error > MAX_ERROR_TO_MEDIAN * typical[id(side)]
         ]
         if loose:
-            parts.append(Part(name=name, reason=f"the {loose[0]} fit has no usable standard error (separation?)"))
+            parts.append(
+                FindingPart(name=name, reason=f"the {loose[0]} fit has no usable standard error (separation?)")
+            )
             continue
         parts.append(
-            Part(
+            FindingPart(
                 name=name,
-                value=overlap((here.low, here.high), (there.low, there.high)),
+                value=interval_overlap((here.low, here.high), (there.low, there.high)),
                 facts={
                     "std_diff": standardised_difference(here.value, there.value, here.error),
                     "real": here.value,
@@ -130,19 +140,21 @@ def compare_fits(original: Mapping[str, Estimate], synthetic: Mapping[str, Estim
     return tuple(sorted(parts, key=lambda part: part.value if part.value is not None else np.inf))
 
 
-def estimates(real: Records, synthetic: Records, formula: str, *, family: str = "gaussian", index: int = 1) -> Finding:
+def assess_estimates(
+    real: Records, synthetic: Records, formula: str, *, family: str = "gaussian", index: int = 1
+) -> Finding:
     """Mean interval overlap of one formula's coefficients; the standardised differences are among the facts."""
-    parts = compare_fits(fit(real, formula, family), fit(synthetic, formula, family))
-    value = mean_of(parts)
+    parts = compare_fits(fit_formula(real, formula, family), fit_formula(synthetic, formula, family))
+    value = mean_of_parts(parts)
     if value is None:
         raise Unavailable("no coefficient has an interval in both fits")
-    differences = [part.facts["std_diff"] for part in parts if part.computed]
+    differences = [part.facts["std_diff"] for part in parts if part.is_computed]
     return Finding(
         name=f"estimates_{index}",
         title=f"Interval overlap: {formula} ({family})",
         family="estimates",
         value=value,
-        better=Better.HIGHER,
+        better=BetterDirection.HIGHER,
         best=1.0,
         note="1: the same 95 % intervals; below 0: they lie apart. Standardised differences are in standard errors of the real fit.",
         parts=parts,
@@ -150,7 +162,7 @@ def estimates(real: Records, synthetic: Records, formula: str, *, family: str = 
     )
 
 
-def _numeric(formula: str, data: Any) -> str:
+def _make_response_numeric(formula: str, data: Any) -> str:
     """The formula; a two-valued response of labels becomes 0 and 1 in the frame."""
     response = formula.split("~")[0].strip()
     if response in data and data[response].dtype == "category":
@@ -159,14 +171,14 @@ def _numeric(formula: str, data: Any) -> str:
     return formula
 
 
-def _pandas() -> Any:
+def _import_pandas() -> Any:
     try:
         return import_module("pandas")
     except ImportError:
         raise Unavailable('pandas is not installed: pip install ".[evaluate]" in the folder of Understudy') from None
 
 
-def _statsmodels() -> tuple[Any, dict[str, Any]]:
+def _import_statsmodels() -> tuple[Any, dict[str, Any]]:
     try:
         import statsmodels.formula.api as smf
         from statsmodels.genmod.families import Binomial, Poisson, links

@@ -16,45 +16,48 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from understudy.evaluation.utility.marginals import Counted, gaps, occurring
-from understudy.evaluation.utility.orders import cliques_of
-from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.evaluation.utility.marginals import CountableTable, marginal_distances, occurring_cells
+from understudy.evaluation.utility.orders import choose_cliques
+from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.schema import Schema
 
-ALL_PAIRS_BELOW = 30
-PAIRS = 200
-TOP = 1000
+ALL_PAIRS_BELOW_COLUMNS = 30
+MAX_SCORED_PAIRS = 200
+MAX_KMARGINAL_SCORE = 1000
 
 
-def score_of(mean_l1: float) -> float:
+def score_of_distance(mean_l1: float) -> float:
     """The score of a mean L1 distance.
 
-    >>> score_of(0.0), score_of(2.0)
+    >>> score_of_distance(0.0), score_of_distance(2.0)
     (1000.0, 0.0)
     """
     return 500.0 * (2.0 - mean_l1)
 
 
-def kmarginal(real: Counted, synthetic: Counted, schema: Schema, *, rng: np.random.Generator | None = None) -> Finding:
+def assess_kmarginal(
+    real: CountableTable, synthetic: CountableTable, schema: Schema, *, rng: np.random.Generator | None = None
+) -> Finding:
     """The score over pairs, with the sub-sampling equivalent among its facts."""
     if len(schema) < 2:
         raise Unavailable("the table has fewer than two columns")
-    most = None if len(schema) < ALL_PAIRS_BELOW else PAIRS
-    cliques = cliques_of(schema, 2, most=most, rng=rng or np.random.default_rng(0))
-    found = gaps(real, synthetic, schema, cliques)
+    most = None if len(schema) < ALL_PAIRS_BELOW_COLUMNS else MAX_SCORED_PAIRS
+    cliques = choose_cliques(schema, 2, most=most, rng=rng or np.random.default_rng(0))
+    found = marginal_distances(real, synthetic, schema, cliques)
     mean_l1 = 2 * sum(gap.distance for gap in found) / len(found)
-    counts = [occurring(real, clique, schema)[1] for clique in cliques]
+    counts = [occurring_cells(real, clique, schema)[1] for clique in cliques]
     share = equivalent_share(counts, mean_l1)
     parts = tuple(
-        Part(name=" × ".join(gap.clique), columns=gap.clique, value=score_of(2 * gap.distance)) for gap in found
+        FindingPart(name=" × ".join(gap.clique), columns=gap.clique, value=score_of_distance(2 * gap.distance))
+        for gap in found
     )
     return Finding(
         name="kmarginal",
         title="k-marginal score",
         family="marginals",
-        value=score_of(mean_l1),
-        better=Better.HIGHER,
-        best=float(TOP),
+        value=score_of_distance(mean_l1),
+        better=BetterDirection.HIGHER,
+        best=float(MAX_KMARGINAL_SCORE),
         worst=0.0,
         note="1000 is the original itself. A plain sample of the real rows scores as well at the share named “equivalent share”.",
         parts=parts,
@@ -70,32 +73,32 @@ def equivalent_share(counts: list[NDArray[np.int64]], mean_l1: float, *, halving
     rows = int(counts[0].sum())
     if rows == 0:
         return None
-    if mean_l1 <= sampled_l1(counts, rows):
+    if mean_l1 <= expected_sample_l1(counts, rows):
         return 1.0
-    if mean_l1 >= sampled_l1(counts, 1):
+    if mean_l1 >= expected_sample_l1(counts, 1):
         return None
     low, high = 1, rows  # more rows are closer, so the first that is close enough is found by halving
     for _ in range(halvings):
         if high - low <= 1:
             break
         middle = (low + high) // 2
-        low, high = (low, middle) if sampled_l1(counts, middle) <= mean_l1 else (middle, high)
+        low, high = (low, middle) if expected_sample_l1(counts, middle) <= mean_l1 else (middle, high)
     return high / rows
 
 
-def sampled_l1(counts: list[NDArray[np.int64]], sample: int) -> float:
+def expected_sample_l1(counts: list[NDArray[np.int64]], sample: int) -> float:
     """Expected L1 distance between a table's marginal and that of a sample without replacement, mean over marginals.
 
-    >>> round(sampled_l1([np.array([1, 1])], 1), 12), sampled_l1([np.array([3, 5])], 8)
+    >>> round(expected_sample_l1([np.array([1, 1])], 1), 12), expected_sample_l1([np.array([3, 5])], 8)
     (1.0, 0.0)
     """
-    return sum(float(deviation(cells, sample).sum()) / sample for cells in counts) / len(counts)
+    return sum(float(sampling_deviation(cells, sample).sum()) / sample for cells in counts) / len(counts)
 
 
-def deviation(cells: NDArray[np.int64], sample: int) -> NDArray[np.float64]:
+def sampling_deviation(cells: NDArray[np.int64], sample: int) -> NDArray[np.float64]:
     """E|X − EX| for the count X of each cell in a sample without replacement.
 
-    >>> deviation(np.array([1, 3]), 2).round(12).tolist()
+    >>> sampling_deviation(np.array([1, 3]), 2).round(12).tolist()
     [0.5, 0.5]
     """
     rows = cells.sum()

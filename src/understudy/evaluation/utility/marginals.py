@@ -18,18 +18,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.findings import INTERNAL
+from understudy.findings import INTERNAL_MARKING
 from understudy.measurements import Clique
 from understudy.schema import Schema
 
-DENSE_CELLS = 2**22
+MAX_DENSE_MARGINAL_CELLS = 2**22
 """Above this many cells a pair is compared by the cells that occur."""
 
-_AT_ONCE = 2**24
+_MAX_CELLS_PER_PASS = 2**24
 """Cells counted in one pass over the rows."""
 
 
-class Counted(Protocol):
+class CountableTable(Protocol):
     """The part of a table that a comparison needs."""
 
     def counts(self, cliques: Sequence[Clique]) -> list[NDArray[np.int64]]:
@@ -40,7 +40,7 @@ class Counted(Protocol):
 
 
 @dataclass(frozen=True)
-class Gap:
+class MarginalDistance:
     """How far one marginal of the stand-in is from the original's."""
 
     clique: Clique
@@ -51,56 +51,56 @@ class Gap:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class MarginalComparison:
     """Every column and every pair, farthest first.
 
-    >>> Comparison(columns=(Gap(("age",), 0.02), Gap(("sex",), 0.01)), pairs=()).worst_columns(1)
-    (Gap(clique=('age',), distance=0.02),)
+    >>> MarginalComparison(columns=(MarginalDistance(("age",), 0.02), MarginalDistance(("sex",), 0.01)), pairs=()).worst_columns(1)
+    (MarginalDistance(clique=('age',), distance=0.02),)
     """
 
-    columns: tuple[Gap, ...]
-    pairs: tuple[Gap, ...]
+    columns: tuple[MarginalDistance, ...]
+    pairs: tuple[MarginalDistance, ...]
 
-    def worst_columns(self, most: int = 5) -> tuple[Gap, ...]:
+    def worst_columns(self, most: int = 5) -> tuple[MarginalDistance, ...]:
         """The columns farthest off."""
         return self.columns[:most]
 
-    def worst_pairs(self, most: int = 5) -> tuple[Gap, ...]:
+    def worst_pairs(self, most: int = 5) -> tuple[MarginalDistance, ...]:
         """The pairs farthest off."""
         return self.pairs[:most]
 
     @property
     def mean_column(self) -> float:
         """Mean distance of a column."""
-        return _mean(self.columns)
+        return _mean_distance(self.columns)
 
     @property
     def mean_pair(self) -> float:
         """Mean distance of a pair."""
-        return _mean(self.pairs)
+        return _mean_distance(self.pairs)
 
     def __str__(self) -> str:
         far = [str(gap) for gap in (*self.worst_columns(1), *self.worst_pairs(1))]
         return (
             f"columns {self.mean_column:.3f}, pairs {self.mean_pair:.3f} on average;"
-            f" farthest {' and '.join(far) or 'none'} ({INTERNAL})"
+            f" farthest {' and '.join(far) or 'none'} ({INTERNAL_MARKING})"
         )
 
 
-def compare(real: Counted, synthetic: Counted, schema: Schema) -> Comparison:
+def compare_marginals(real: CountableTable, synthetic: CountableTable, schema: Schema) -> MarginalComparison:
     """Total variation distance of every one- and two-way marginal of two tables under one closed schema."""
     singles: list[Clique] = [(name,) for name in schema]
     pairs: list[Clique] = list(combinations(schema, 2))
-    return Comparison(
-        columns=gaps(real, synthetic, schema, singles),
-        pairs=gaps(real, synthetic, schema, pairs),
+    return MarginalComparison(
+        columns=marginal_distances(real, synthetic, schema, singles),
+        pairs=marginal_distances(real, synthetic, schema, pairs),
     )
 
 
-def distance(real: NDArray[np.int64], synthetic: NDArray[np.int64]) -> float:
+def total_variation(real: NDArray[np.int64], synthetic: NDArray[np.int64]) -> float:
     """Total variation distance of two tables of counts, each taken as shares of its own total.
 
-    >>> distance(np.array([1, 3]), np.array([2, 2]))
+    >>> total_variation(np.array([1, 3]), np.array([2, 2]))
     0.25
 
     An empty table has nothing in common with one that is not.
@@ -111,40 +111,46 @@ def distance(real: NDArray[np.int64], synthetic: NDArray[np.int64]) -> float:
     return float(np.abs(real / here - synthetic / there).sum() / 2)
 
 
-def gaps(real: Counted, synthetic: Counted, schema: Schema, cliques: list[Clique]) -> tuple[Gap, ...]:
+def marginal_distances(
+    real: CountableTable, synthetic: CountableTable, schema: Schema, cliques: list[Clique]
+) -> tuple[MarginalDistance, ...]:
     """Total variation distance of each of these marginals, farthest first."""
-    found: list[Gap] = []
-    for batch in _batches(schema, cliques):
+    found: list[MarginalDistance] = []
+    for batch in _batch_cliques(schema, cliques):
         found += [
-            Gap(clique, distance(a, b))
+            MarginalDistance(clique, total_variation(a, b))
             for clique, a, b in zip(batch, real.counts(batch), synthetic.counts(batch), strict=True)
         ]
     for clique in cliques:
-        if prod(schema.sizes(clique)) > DENSE_CELLS:
-            found.append(Gap(clique, _sparse_distance(real.sparse_counts(clique), synthetic.sparse_counts(clique))))
+        if prod(schema.sizes(clique)) > MAX_DENSE_MARGINAL_CELLS:
+            found.append(
+                MarginalDistance(clique, _sparse_distance(real.sparse_counts(clique), synthetic.sparse_counts(clique)))
+            )
     return tuple(sorted(found, key=lambda gap: (-gap.distance, gap.clique)))
 
 
-def occurring(table: Counted, clique: Clique, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def occurring_cells(
+    table: CountableTable, clique: Clique, schema: Schema
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Codes and counts of the cells of a marginal that occur, however large it is."""
-    if prod(schema.sizes(clique)) > DENSE_CELLS:
+    if prod(schema.sizes(clique)) > MAX_DENSE_MARGINAL_CELLS:
         return table.sparse_counts(clique)
     (counts,) = table.counts([clique])
     places = np.nonzero(counts)
     return np.stack(places, axis=1).astype(np.int64), counts[places]
 
 
-def _batches(schema: Schema, cliques: list[Clique]) -> list[list[Clique]]:
+def _batch_cliques(schema: Schema, cliques: list[Clique]) -> list[list[Clique]]:
     """Cliques small enough to count densely, in groups that fit memory together."""
     batches: list[list[Clique]] = []
     room = 0
     for clique in cliques:
         cells = prod(schema.sizes(clique))
-        if cells > DENSE_CELLS:
+        if cells > MAX_DENSE_MARGINAL_CELLS:
             continue
         if cells > room:
             batches.append([])
-            room = _AT_ONCE
+            room = _MAX_CELLS_PER_PASS
         batches[-1].append(clique)
         room -= cells
     return batches
@@ -161,8 +167,8 @@ def _sparse_distance(
     here, there = np.zeros(size, np.int64), np.zeros(size, np.int64)
     np.add.at(here, place[:split], real[1])
     np.add.at(there, place[split:], synthetic[1])
-    return distance(here, there)
+    return total_variation(here, there)
 
 
-def _mean(gaps: tuple[Gap, ...]) -> float:
+def _mean_distance(gaps: tuple[MarginalDistance, ...]) -> float:
     return sum(gap.distance for gap in gaps) / len(gaps) if gaps else 0.0

@@ -11,22 +11,22 @@ from math import comb
 
 import numpy as np
 
-from understudy.evaluation.utility.marginals import Counted, gaps
-from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.evaluation.utility.marginals import CountableTable, marginal_distances
+from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.measurements import Clique
 from understudy.schema import Schema
 
-WORDS = {1: "Columns", 2: "Pairs", 3: "Triples"}
-TRIPLES = 200
+ORDER_TITLES = {1: "Columns", 2: "Pairs", 3: "Triples"}
+MAX_COMPARED_TRIPLES = 200
 """Cliques of three looked at, where there are more."""
 
 
-def cliques_of(schema: Schema, order: int, *, most: int | None, rng: np.random.Generator) -> list[Clique]:
+def choose_cliques(schema: Schema, order: int, *, most: int | None, rng: np.random.Generator) -> list[Clique]:
     """Every clique of that many columns, or `most` of them drawn evenly without repetition.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
-    >>> cliques_of(schema, 2, most=None, rng=np.random.default_rng(0))
+    >>> choose_cliques(schema, 2, most=None, rng=np.random.default_rng(0))
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
     names = list(schema)
@@ -37,31 +37,31 @@ def cliques_of(schema: Schema, order: int, *, most: int | None, rng: np.random.G
     return [clique for rank, clique in enumerate(islice(combinations(names, order), total)) if rank in ranks]
 
 
-def distances(
-    real: Counted,
-    synthetic: Counted,
+def assess_marginals(
+    real: CountableTable,
+    synthetic: CountableTable,
     schema: Schema,
     order: int,
     *,
-    most: int | None = TRIPLES,
+    most: int | None = MAX_COMPARED_TRIPLES,
     rng: np.random.Generator | None = None,
 ) -> Finding:
     """Mean total variation distance of all marginals of an order; below order three every one of them is looked at."""
     if len(schema) < order:
         raise Unavailable(f"the table has fewer than {order} columns")
-    chosen = cliques_of(schema, order, most=most if order > 2 else None, rng=rng or np.random.default_rng(0))
-    found = gaps(real, synthetic, schema, chosen)
+    chosen = choose_cliques(schema, order, most=most if order > 2 else None, rng=rng or np.random.default_rng(0))
+    found = marginal_distances(real, synthetic, schema, chosen)
     mean = sum(gap.distance for gap in found) / len(found)
     parts = tuple(
-        Part(name=" × ".join(gap.clique), columns=gap.clique, value=gap.distance, facts={"l1": 2 * gap.distance})
+        FindingPart(name=" × ".join(gap.clique), columns=gap.clique, value=gap.distance, facts={"l1": 2 * gap.distance})
         for gap in found
     )
     return Finding(
         name=f"tvd_{order}",
-        title=f"{WORDS.get(order, f'{order} columns')}, total variation",
+        title=f"{ORDER_TITLES.get(order, f'{order} columns')}, total variation",
         family="marginals",
         value=mean,
-        better=Better.LOWER,
+        better=BetterDirection.LOWER,
         best=0.0,
         worst=1.0,
         note="The share of rows that would have to change; L1 is twice this.",

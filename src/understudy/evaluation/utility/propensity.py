@@ -18,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from understudy.evaluation.utility.design import Design, learning, trusted
-from understudy.findings import Better, Fact, Finding, Unavailable
+from understudy.evaluation.utility.design import Design, import_sklearn, skip_sklearn_checks
+from understudy.findings import BetterDirection, Fact, Finding, Unavailable
 from understudy.tables import Records
 
-ROWS = 20_000
+MAX_PROPENSITY_ROWS = 20_000
 """Rows of each table that are looked at."""
 
-SHUFFLES = 50
-DEPTH, LEAF = 8, 5
-METHODS = {"logistic": "logistic", "cart": "CART"}
-_STEPS, _STEEP = 60, 30.0
+DEFAULT_LABEL_SHUFFLES = 50
+CART_MAX_DEPTH, CART_MIN_LEAF_ROWS = 8, 5
+PROPENSITY_METHODS = {"logistic": "logistic", "cart": "CART"}
+_MAX_NEWTON_STEPS, _MAX_ABS_LOGIT = 60, 30.0
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Propensity:
         return (self.pmse - self.expected) / self.spread
 
 
-def mean_square(scores: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> float:
+def propensity_mean_square(scores: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> float:
     """U_p of estimated probabilities.
 
-    >>> mean_square(np.array([0.0, 1.0]), np.array([False, True]))
+    >>> propensity_mean_square(np.array([0.0, 1.0]), np.array([False, True]))
     0.25
     """
     return float(np.mean((scores - synthetic.mean()) ** 2))
@@ -78,7 +78,7 @@ def logistic_scores(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -
         return float(np.sum(np.logaddexp(0, eta) - target * eta))
 
     now = loss(beta)
-    for _ in range(_STEPS):
+    for _ in range(_MAX_NEWTON_STEPS):
         scores = expit(basis @ beta)
         gradient = basis.T @ (target - scores)
         weights = np.maximum(scores * (1 - scores), 1e-10)
@@ -90,10 +90,10 @@ def logistic_scores(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -
         before, now = now, loss(beta)
         if before - now < 1e-9 * max(now, 1.0):
             break
-    return expit(np.clip(basis @ beta, -_STEEP, _STEEP)), basis.shape[1]
+    return expit(np.clip(basis @ beta, -_MAX_ABS_LOGIT, _MAX_ABS_LOGIT)), basis.shape[1]
 
 
-def logistic(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> Propensity:
+def logistic_propensity(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> Propensity:
     """U_p by a logistic model of the columns, with its mean and spread under chance."""
     scores, parameters = logistic_scores(matrix, synthetic)
     if parameters < 2:
@@ -101,52 +101,62 @@ def logistic(matrix: NDArray[np.float64], synthetic: NDArray[np.bool_]) -> Prope
     rows, c = len(matrix), float(synthetic.mean())
     unit = c * (1 - c) ** 2 / rows
     return Propensity(
-        pmse=mean_square(scores, synthetic),
+        pmse=propensity_mean_square(scores, synthetic),
         expected=(parameters - 1) * unit,
         spread=np.sqrt(2 * (parameters - 1)) * unit,
         parameters=parameters,
     )
 
 
-def cart(
-    matrix: NDArray[np.float64], synthetic: NDArray[np.bool_], *, rng: np.random.Generator, shuffles: int = SHUFFLES
+def cart_propensity(
+    matrix: NDArray[np.float64],
+    synthetic: NDArray[np.bool_],
+    *,
+    rng: np.random.Generator,
+    shuffles: int = DEFAULT_LABEL_SHUFFLES,
 ) -> Propensity:
     """U_p by a classification tree, with its mean and spread under shuffled labels."""
-    tree = learning().tree.DecisionTreeClassifier
+    tree = import_sklearn().tree.DecisionTreeClassifier
 
-    def once(labels: NDArray[np.bool_]) -> float:
-        model = tree(max_depth=DEPTH, min_samples_leaf=LEAF, random_state=int(rng.integers(2**31)))
+    def score_labels(labels: NDArray[np.bool_]) -> float:
+        model = tree(
+            max_depth=CART_MAX_DEPTH, min_samples_leaf=CART_MIN_LEAF_ROWS, random_state=int(rng.integers(2**31))
+        )
         scores = model.fit(matrix, labels).predict_proba(matrix)[:, 1]
-        return mean_square(scores, labels)
+        return propensity_mean_square(scores, labels)
 
     if matrix.shape[1] == 0:
         raise Unavailable("no column varies")
-    with trusted():
-        chance = np.array([once(rng.permutation(synthetic)) for _ in range(shuffles)])
-        found = once(synthetic)
+    with skip_sklearn_checks():
+        chance = np.array([score_labels(rng.permutation(synthetic)) for _ in range(shuffles)])
+        found = score_labels(synthetic)
     expected, spread = float(chance.mean()), float(chance.std(ddof=1))
     if expected == 0 or spread == 0:
         raise Unavailable("the tree cannot split tables this small")
     return Propensity(pmse=found, expected=expected, spread=spread, parameters=matrix.shape[1])
 
 
-def propensity(
+def assess_propensity(
     real: Records,
     synthetic: Records,
     method: str,
     *,
     rng: np.random.Generator,
-    rows: int = ROWS,
-    shuffles: int = SHUFFLES,
+    rows: int = MAX_PROPENSITY_ROWS,
+    shuffles: int = DEFAULT_LABEL_SHUFFLES,
 ) -> Finding:
-    """U_p with its standardised forms, by `logistic` or `cart`."""
+    """U_p with its standardised forms, by `logistic_propensity` or `cart_propensity`."""
     here, there = real.sample(rows, rng), synthetic.sample(rows, rng)
     if min(here.rows, there.rows) < 10:
         raise Unavailable("one of the tables has fewer than ten rows")
     design = Design.of(list(real.codes), here, there)
     matrix = np.vstack([design.matrix(here), design.matrix(there)])
     labels = np.repeat([False, True], [here.rows, there.rows])
-    found = logistic(matrix, labels) if method == "logistic" else cart(matrix, labels, rng=rng, shuffles=shuffles)
+    found = (
+        logistic_propensity(matrix, labels)
+        if method == "logistic"
+        else cart_propensity(matrix, labels, rng=rng, shuffles=shuffles)
+    )
     c = float(labels.mean())
     facts: dict[str, Fact] = {
         "standardised": found.ratio,
@@ -159,10 +169,10 @@ def propensity(
     }
     return Finding(
         name=f"propensity_{method}",
-        title=f"Propensity score U_p, {METHODS[method]}",
+        title=f"Propensity score U_p, {PROPENSITY_METHODS[method]}",
         family="propensity",
         value=found.pmse,
-        better=Better.LOWER,
+        better=BetterDirection.LOWER,
         best=0.0,
         worst=c * (1 - c),
         baseline=found.expected,

@@ -11,21 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.utility.marginals import Counted, occurring
-from understudy.evaluation.utility.orders import cliques_of
-from understudy.findings import Better, Finding, Part, Unavailable
+from understudy.evaluation.utility.marginals import CountableTable, occurring_cells
+from understudy.evaluation.utility.orders import choose_cliques
+from understudy.findings import BetterDirection, Finding, FindingPart, Unavailable
 from understudy.measurements import Clique
 from understudy.schema import Categorical, Codec, Lattice, Schema
 
-QUERIES = 1000
-CLIQUES = 100
+RANGE_QUERY_COUNT = 1000
+MAX_QUERY_CLIQUES = 100
 """Sets of columns the queries are spread over: each has to be counted."""
 
-SHOWN = 20
+MAX_SHOWN_QUERIES = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class RangeQuery:
     """A box: for each column of a clique, which codes lie in it."""
 
     clique: Clique
@@ -41,17 +41,18 @@ class Query:
     def words(self, schema: Schema) -> str:
         """The box in words; labels come from the schema alone."""
         return " and ".join(
-            _words(name, schema.codecs[name], inside) for name, inside in zip(self.clique, self.inside, strict=True)
+            _describe_range(name, schema.codecs[name], inside)
+            for name, inside in zip(self.clique, self.inside, strict=True)
         )
 
 
-def draw(codec: Codec, rng: np.random.Generator) -> NDArray[np.bool_]:
+def draw_code_range(codec: Codec, rng: np.random.Generator) -> NDArray[np.bool_]:
     """A random stretch of the values of a column with an order, a random set of codes of one without."""
     inside = np.zeros(codec.size, bool)
     values = len(codec.bins)
     if values == 0:
         inside[rng.integers(0, codec.size)] = True
-    elif _ordered(codec):
+    elif _is_ordered(codec):
         low, high = np.sort(rng.integers(0, values, 2))
         inside[low : high + 1] = True
     else:
@@ -60,36 +61,38 @@ def draw(codec: Codec, rng: np.random.Generator) -> NDArray[np.bool_]:
     return inside
 
 
-def queries_over(schema: Schema, cliques: list[Clique], most: int, rng: np.random.Generator) -> list[Query]:
+def draw_queries(schema: Schema, cliques: list[Clique], most: int, rng: np.random.Generator) -> list[RangeQuery]:
     """That many boxes, spread evenly over the cliques."""
     chosen = [cliques[i % len(cliques)] for i in range(most)]
-    return [Query(clique, tuple(draw(schema.codecs[name], rng) for name in clique)) for clique in chosen]
+    return [
+        RangeQuery(clique, tuple(draw_code_range(schema.codecs[name], rng) for name in clique)) for clique in chosen
+    ]
 
 
-def range_queries(
-    real: Counted,
-    synthetic: Counted,
+def assess_range_queries(
+    real: CountableTable,
+    synthetic: CountableTable,
     schema: Schema,
     *,
     order: int = 3,
-    queries: int = QUERIES,
+    queries: int = RANGE_QUERY_COUNT,
     rng: np.random.Generator | None = None,
 ) -> Finding:
     """Mean absolute error of the share of rows in a random box."""
     rng = rng or np.random.default_rng(0)
     order = min(order, len(schema))
-    cliques = cliques_of(schema, order, most=CLIQUES, rng=rng)
+    cliques = choose_cliques(schema, order, most=MAX_QUERY_CLIQUES, rng=rng)
     tables: dict[Clique, tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]] = {}
     for clique in cliques:
-        tables[clique] = occurring(real, clique, schema), occurring(synthetic, clique, schema)
+        tables[clique] = occurring_cells(real, clique, schema), occurring_cells(synthetic, clique, schema)
     if any(not counts.sum() for _, counts in next(iter(tables.values()))):
         raise Unavailable("one of the tables has no rows")
-    asked = queries_over(schema, cliques, queries, rng)
+    asked = draw_queries(schema, cliques, queries, rng)
     shares = np.array([[query.share(*side) for side in tables[query.clique]] for query in asked])
     errors = np.abs(shares[:, 0] - shares[:, 1])
-    worst = np.argsort(-errors, kind="stable")[:SHOWN]
+    worst = np.argsort(-errors, kind="stable")[:MAX_SHOWN_QUERIES]
     parts = tuple(
-        Part(
+        FindingPart(
             name=asked[i].words(schema),
             columns=asked[i].clique,
             value=float(errors[i]),
@@ -102,7 +105,7 @@ def range_queries(
         title=f"Range queries over {order} columns, mean error",
         family="queries",
         value=float(errors.mean()),
-        better=Better.LOWER,
+        better=BetterDirection.LOWER,
         best=0.0,
         worst=1.0,
         note="Difference of the share of rows in a random box; the farthest are listed.",
@@ -116,14 +119,14 @@ def range_queries(
     )
 
 
-def _ordered(codec: Codec) -> bool:
+def _is_ordered(codec: Codec) -> bool:
     column = codec.column
     return isinstance(column, Lattice) or (isinstance(column, Categorical) and column.ordered)
 
 
-def _words(name: str, codec: Codec, inside: NDArray[np.bool_]) -> str:
+def _describe_range(name: str, codec: Codec, inside: NDArray[np.bool_]) -> str:
     labels, hits = codec.labels(), np.flatnonzero(inside)
-    if _ordered(codec) and len(hits) > 1:
+    if _is_ordered(codec) and len(hits) > 1:
         return f"{name} from {labels[hits[0]]} through {labels[hits[-1]]}"
     shown = ", ".join(labels[i] for i in hits[:3])
     return f"{name} in {shown}" + (f" and {len(hits) - 3} more" if len(hits) > 3 else "")

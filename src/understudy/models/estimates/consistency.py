@@ -60,7 +60,7 @@ def clamp_bias(scale: float) -> float:
     return 0.5 / math.sinh(1 / scale)
 
 
-def reconcile(
+def reconcile_values(
     values: NDArray[np.float64], variances: NDArray[np.float64], constraints: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The most likely numbers that satisfy A·x = 0, from independent noisy ones, and their variances.
@@ -69,7 +69,7 @@ def reconcile(
     zero stay as they are. Rows of A may repeat each other.
 
     >>> total_is_men_plus_women = np.array([[1.0, -1.0, -1.0]])
-    >>> values, variances = reconcile(np.array([2005.0, 1001.0, 995.0]), np.array([8.0, 50.0, 32.0]), total_is_men_plus_women)
+    >>> values, variances = reconcile_values(np.array([2005.0, 1001.0, 995.0]), np.array([8.0, 50.0, 32.0]), total_is_men_plus_women)
     >>> values.round(1).tolist()
     [2004.2, 1006.0, 998.2]
     """
@@ -85,12 +85,12 @@ def reconcile(
     return y - gain @ (a @ y), left
 
 
-def integral(values: NDArray[np.float64], total: int | None = None) -> NDArray[np.int64]:
+def round_to_total(values: NDArray[np.float64], total: int | None = None) -> NDArray[np.int64]:
     """The nearest whole counts that sum to `total` (by default the rounded sum): largest remainders first, the earlier cell on a tie.
 
-    >>> integral(np.array([1006.0, 998.2])).tolist()
+    >>> round_to_total(np.array([1006.0, 998.2])).tolist()
     [1006, 998]
-    >>> integral(np.array([0.5, 0.5, 1.0])).tolist()
+    >>> round_to_total(np.array([0.5, 0.5, 1.0])).tolist()
     [1, 0, 1]
     """
     y = np.asarray(values, np.float64)

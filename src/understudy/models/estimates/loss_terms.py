@@ -21,7 +21,7 @@ from understudy.schema import Schema
 Array = NDArray[np.float64]
 Question = tuple[Clique, tuple[AxisMap, ...]]
 
-NEAR = 1e-4
+MIN_TERM_VARIANCE = 1e-4
 """The least variance a fit works with, that of a hundredth of a row: larger weights take ever more passes and tell nothing more."""
 
 
@@ -45,7 +45,7 @@ class Term:
         return all(isinstance(m, Identity) for m in self.maps)
 
     @property
-    def coarse(self) -> bool:
+    def is_coarse(self) -> bool:
         """Whether a column was asked for by coarser bins."""
         return any(isinstance(m, Partition) for m in self.maps)
 
@@ -54,7 +54,7 @@ class Term:
         """The variance in rows: centred answers are multiples of them."""
         return self.variance / prod(m.size for m in self.maps if isinstance(m, Centring)) ** 2
 
-    def in_rows(self, answers: Array) -> Array:
+    def to_rows(self, answers: Array) -> Array:
         """Answers as rows: centred ones are multiples of them, and noise that no centred answer can have is taken off."""
         scale = 1
         for axis, m in enumerate(self.maps):
@@ -69,17 +69,17 @@ class Term:
             if isinstance(m, Centring):
                 result = m.size * result - result.sum(axis=axis, keepdims=True)
             elif isinstance(m, Partition):
-                result = _along(self._bins[axis], result, axis)
+                result = _apply_along_axis(self._bin_matrices[axis], result, axis)
         return result
 
-    def potential(self, weights: Array) -> Array:
+    def to_potential(self, weights: Array) -> Array:
         """Weights of the answers as a potential over the cells of the clique: the transposed map."""
         result = weights
         for axis, m in enumerate(self.maps):
             if isinstance(m, Centring):  # its own transpose
                 result = m.size * result - result.sum(axis=axis, keepdims=True)
             elif isinstance(m, Partition):
-                result = _along(self._bins[axis].T, result, axis)
+                result = _apply_along_axis(self._bin_matrices[axis].T, result, axis)
         return result
 
     def square(self, marginal: Array) -> Array:
@@ -89,11 +89,11 @@ class Term:
             if isinstance(m, Centring):  # (n − 1)² for a cell itself, 1 for every other
                 result = (m.size - 2) * m.size * result + result.sum(axis=axis, keepdims=True)
             elif isinstance(m, Partition):
-                result = _along(self._bins[axis], result, axis)
+                result = _apply_along_axis(self._bin_matrices[axis], result, axis)
         return result
 
     @cached_property
-    def _bins(self) -> dict[int, Array]:
+    def _bin_matrices(self) -> dict[int, Array]:
         """The matrices of axes in coarser bins: a fit goes through them in every pass, and a column may have very many codes."""
         return {axis: m.matrix().astype(np.float64) for axis, m in enumerate(self.maps) if isinstance(m, Partition)}
 
@@ -116,11 +116,13 @@ def terms_of(schema: Schema, measurements: Measurements) -> tuple[Term, ...]:
     for m in measurements:
         order = [m.clique.index(name) for name in schema if name in m.clique]
         clique, maps = tuple(m.clique[i] for i in order), tuple(m.maps[i] for i in order)
-        found.append(Term(clique, maps, m.values.transpose(order).astype(np.float64), max(cell_variance(m), NEAR)))
-    return merged(found)
+        found.append(
+            Term(clique, maps, m.values.transpose(order).astype(np.float64), max(cell_variance(m), MIN_TERM_VARIANCE))
+        )
+    return merge_terms(found)
 
 
-def merged(terms: Iterable[Term]) -> tuple[Term, ...]:
+def merge_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
     """Terms of the same question as one, their answers averaged by precision."""
     top: dict[Question, Array] = {}
     bottom: dict[Question, float] = {}
@@ -131,7 +133,7 @@ def merged(terms: Iterable[Term]) -> tuple[Term, ...]:
     return tuple(Term(*asked, np.asarray(top[asked] / bottom[asked]), 1 / bottom[asked]) for asked in top)
 
 
-def singles(term: Term) -> Iterator[Term]:
+def single_column_terms(term: Term) -> Iterator[Term]:
     """What a term says of each of its columns alone: its sums. A centred axis sums to nothing."""
     for i, (name, axis) in enumerate(zip(term.clique, term.maps, strict=True)):
         others = tuple(j for j in range(len(term.maps)) if j != i)
@@ -140,6 +142,6 @@ def singles(term: Term) -> Iterator[Term]:
             yield Term((name,), (axis,), np.asarray(term.values.sum(axis=others)), term.variance * cells)
 
 
-def _along(matrix: Array, values: Array, axis: int) -> Array:
+def _apply_along_axis(matrix: Array, values: Array, axis: int) -> Array:
     """A matrix along one axis."""
     return np.asarray(np.moveaxis(np.tensordot(matrix, values, axes=(1, axis)), 0, axis))

@@ -12,10 +12,10 @@ from scipy.special import ndtr
 from understudy.accounting.law import Law
 from understudy.measurements import Clique, Measurement
 
-SMOOTH = 3.0
+MIN_CLOSED_FORM_SIGMA = 3.0
 """From this σ on, the Gaussian closed forms hold to the last float: what they leave out is of order exp(-2π²σ²) < 1e-77."""
 
-LEAST = 1e-12
+MIN_NOISE_VARIANCE = 1e-12
 """No weight is larger than one over this, however exact the answer."""
 
 
@@ -35,8 +35,8 @@ def noise_variance(law: Law, scale: Fraction | float) -> float:
     if size == 0:
         return 0.0
     if law is Law.DISCRETE_LAPLACE:
-        return _laplace(size)
-    return _rounded(size) if law is Law.ROUNDED_GAUSSIAN else _discrete(size)
+        return _laplace_variance(size)
+    return _rounded_gaussian_variance(size) if law is Law.ROUNDED_GAUSSIAN else _discrete_gaussian_variance(size)
 
 
 def noise_size(law: Law, scale: Fraction | float) -> float:
@@ -52,7 +52,7 @@ def noise_size(law: Law, scale: Fraction | float) -> float:
         return 0.0
     if law is Law.DISCRETE_LAPLACE:  # 2t/(1 - t²) with t = exp(-1/scale)
         return 1 / math.sinh(1 / size) if size > 1 / 300 else 0.0
-    if size >= SMOOTH:  # Euler's sum of the two below, to five figures
+    if size >= MIN_CLOSED_FORM_SIGMA:  # Euler's sum of the two below, to five figures
         return math.sqrt(2 / math.pi) * (size - 1 / ((24 if law is Law.ROUNDED_GAUSSIAN else 12) * size))
     k = np.arange(1, 130)
     if law is Law.ROUNDED_GAUSSIAN:  # Σ over k ≥ 1 of P(|X| ≥ k)
@@ -61,7 +61,7 @@ def noise_size(law: Law, scale: Fraction | float) -> float:
     return float(2 * np.sum(k * weights) / (1 + 2 * np.sum(weights)))
 
 
-def least_size(looks: Iterable[Measurement], clique: Clique, cells: int) -> float:
+def min_noise_size(looks: Iterable[Measurement], clique: Clique, cells: int) -> float:
     """Mean size of the noise on one of a marginal's cells as the best single look has it, alone; infinite where none has counts of it.
 
     What all looks together leave has less variance, but noise on counts is whole: where it is small, most cells have none. A sum of cells
@@ -79,25 +79,25 @@ def cell_variance(measurement: Measurement) -> float:
     >>> cell_variance(Measurement((), (), np.array(5), Law.DISCRETE_LAPLACE, Fraction(1, 10**6), free))
     1e-12
     """
-    return max(noise_variance(measurement.law, measurement.scale), LEAST)
+    return max(noise_variance(measurement.law, measurement.scale), MIN_NOISE_VARIANCE)
 
 
-def _laplace(scale: float) -> float:
+def _laplace_variance(scale: float) -> float:
     # 2t/(1-t)² with t = exp(-1/scale) is 1 / (2 sinh²(1/(2 scale))), which does not cancel when scale is large.
     half = 0.5 / scale
     return 0.5 / math.sinh(half) ** 2 if half < 300 else 0.0
 
 
-def _rounded(sigma: float) -> float:
-    if sigma >= SMOOTH:
+def _rounded_gaussian_variance(sigma: float) -> float:
+    if sigma >= MIN_CLOSED_FORM_SIGMA:
         return sigma * sigma + 1 / 12
     # E X² = Σ over k ≥ 1 of (2k - 1) P(|X| ≥ k), and P(|X| ≥ k) = 2 Φ(-(k - ½)/σ).
     k = np.arange(1, 130)
     return float(np.sum((2 * k - 1) * 2 * ndtr(-(k - 0.5) / sigma)))
 
 
-def _discrete(sigma: float) -> float:
-    if sigma >= SMOOTH:
+def _discrete_gaussian_variance(sigma: float) -> float:
+    if sigma >= MIN_CLOSED_FORM_SIGMA:
         return sigma * sigma
     k = np.arange(1, 130)
     weights = np.exp(-0.5 * (k / sigma) ** 2)

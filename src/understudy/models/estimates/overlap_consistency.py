@@ -22,38 +22,38 @@ from numpy.typing import NDArray
 
 from understudy.measurements import Clique
 from understudy.models.estimates.consistency import project_simplex
-from understudy.models.estimates.pooling import Pooled
+from understudy.models.estimates.pooling import PooledMarginal
 from understudy.schema import Schema
 
-ROUNDS = 20
+MAX_AGREEMENT_ROUNDS = 20
 """Agreement and projection, at most this often."""
 
-CLOSE = 1e-4
+AGREEMENT_TOLERANCE = 1e-4
 """Marginals that agree up to this share of the rows agree."""
 
-Targets = dict[Clique, NDArray[np.float64]]
+TargetMarginals = dict[Clique, NDArray[np.float64]]
 
 
-def agree(schema: Schema, pooled: Mapping[Clique, Pooled], total: float) -> Targets:
+def enforce_consistency(schema: Schema, pooled: Mapping[Clique, PooledMarginal], total: float) -> TargetMarginals:
     """Non-negative marginals that sum to `total`, agree on shared columns (all but exactly) and hold nothing in structural zeros.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in "abc"))
-    >>> ab = Pooled(np.array([[4.0, 1.0], [1.0, 4.0]]), variance=1.0)
-    >>> bc = Pooled(np.array([[4.0, 2.0], [1.0, 3.0]]), variance=1.0)
-    >>> found = agree(schema, {("a", "b"): ab, ("b", "c"): bc}, 10.0)
+    >>> ab = PooledMarginal(np.array([[4.0, 1.0], [1.0, 4.0]]), variance=1.0)
+    >>> bc = PooledMarginal(np.array([[4.0, 2.0], [1.0, 3.0]]), variance=1.0)
+    >>> found = enforce_consistency(schema, {("a", "b"): ab, ("b", "c"): bc}, 10.0)
     >>> found["a", "b"].sum(axis=0).tolist(), found["b", "c"].sum(axis=1).tolist()
     ([5.5, 4.5], [5.5, 4.5])
     """
-    allowed = {clique: _allowed(schema, clique) for clique in pooled}
+    allowed = {clique: _allowed_cells(schema, clique) for clique in pooled}
     tables = {c: p.values + (total - float(p.values.sum())) / p.values.size for c, p in pooled.items()}
     shared = shared_sets(list(pooled))
-    for _ in range(ROUNDS):
+    for _ in range(MAX_AGREEMENT_ROUNDS):
         gap = 0.0
         for columns in shared:
-            gap = max(gap, _average(columns, tables, pooled))
+            gap = max(gap, _average_shared(columns, tables, pooled))
         tables = {c: project_simplex(t, total, allowed=allowed[c]) for c, t in tables.items()}
-        if gap <= CLOSE * max(total, 1.0):
+        if gap <= AGREEMENT_TOLERANCE * max(total, 1.0):
             break
     return tables
 
@@ -68,7 +68,7 @@ def shared_sets(cliques: Sequence[Clique]) -> list[Clique]:
     return sorted((tuple(sorted(s)) for s in met if s), key=lambda s: (len(s), s))
 
 
-def _average(columns: Clique, tables: Targets, pooled: Mapping[Clique, Pooled]) -> float:
+def _average_shared(columns: Clique, tables: TargetMarginals, pooled: Mapping[Clique, PooledMarginal]) -> float:
     """Let all marginals that hold these columns agree on them; the largest distance there was to the agreed counts."""
     holders = [c for c in tables if set(columns) <= set(c)]
     sums, weights = [], []
@@ -87,6 +87,6 @@ def _average(columns: Clique, tables: Targets, pooled: Mapping[Clique, Pooled]) 
     return max(float(np.abs(agreed - own).sum()) for own in sums)
 
 
-def _allowed(schema: Schema, clique: Clique) -> NDArray[np.bool_] | None:
+def _allowed_cells(schema: Schema, clique: Clique) -> NDArray[np.bool_] | None:
     zeros = schema.zeros(clique)
     return None if zeros is None else ~zeros

@@ -16,12 +16,12 @@ from scipy.linalg import solve
 from scipy.special import log_ndtr
 
 from understudy.measurements import Centring, Clique, Measurement, Measurements, Partition
-from understudy.models.estimates.noise_moments import LEAST, cell_variance, noise_variance
+from understudy.models.estimates.noise_moments import MIN_NOISE_VARIANCE, cell_variance, noise_variance
 from understudy.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
+class PooledMarginal:
     """An unbiased estimate of a marginal and the variance of each of its cells."""
 
     values: NDArray[np.float64]
@@ -67,7 +67,7 @@ def likely_total(schema: Schema, measurements: Measurements) -> float:
     return max(total + deviation * density, 0.0)
 
 
-def pool_marginal(clique: Clique, measurements: Measurements) -> Pooled | None:
+def pool_marginal(clique: Clique, measurements: Measurements) -> PooledMarginal | None:
     """The marginal of a clique from every plain measurement of it or of a larger clique; None where there is none."""
     top: NDArray[np.float64] | float = 0.0
     precision = 0.0
@@ -80,7 +80,7 @@ def pool_marginal(clique: Clique, measurements: Measurements) -> Pooled | None:
         weight = 1 / (cell_variance(m) * math.prod(m.values.shape[i] for i in rest))
         top = top + weight * values
         precision += weight
-    return Pooled(np.asarray(top / precision, np.float64), 1 / precision) if precision else None
+    return PooledMarginal(np.asarray(top / precision, np.float64), 1 / precision) if precision else None
 
 
 def pool_column(schema: Schema, name: str, measurements: Measurements) -> NDArray[np.float64] | None:
@@ -117,7 +117,7 @@ def pool_cells(clique: Clique, measurements: Measurements) -> tuple[NDArray[np.i
     cells, member = np.unique(
         np.concatenate([np.zeros((0, len(clique)), np.int64), *codes]), axis=0, return_inverse=True
     )
-    precision = [np.full(s.values.size, 1 / max(noise_variance(s.law, s.scale), LEAST)) for s in looks]
+    precision = [np.full(s.values.size, 1 / max(noise_variance(s.law, s.scale), MIN_NOISE_VARIANCE)) for s in looks]
     weights = np.concatenate([np.zeros(0), *precision])
     values = np.concatenate([np.zeros(0), *(s.values for s in looks)])
     top, bottom = (np.bincount(member.reshape(-1), w, minlength=len(cells)) for w in (weights * values, weights))

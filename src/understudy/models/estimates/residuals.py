@@ -36,14 +36,14 @@ from understudy.measurements import AxisMap, Centring, Clique, Identity, Measure
 from understudy.models.estimates.noise_moments import cell_variance
 from understudy.schema import Schema
 
-Piece = tuple[Clique, NDArray[np.float64], float]
+ResidualPiece = tuple[Clique, NDArray[np.float64], float]
 
-FLAT = 1e-10
+UNMEASURED_PRECISION_SHARE = 1e-10
 """A direction with this share of all precision was not measured."""
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ResidualPart:
     """What is known of one set of columns beyond its subsets: a centred table and its precision."""
 
     values: NDArray[np.float64]
@@ -51,7 +51,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class CoarseColumnPart:
     """The own part of a column with coarser bins, given the total: `values + slope · (total - its estimate)`."""
 
     values: NDArray[np.float64]
@@ -68,17 +68,17 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Residuals:
+class PooledResiduals:
     """The pooled parts of all measurements; gives any marginal and the variance of each of its cells."""
 
     schema: Schema
     total: float
     total_variance: float
-    parts: Mapping[Clique, Part]
-    columns: Mapping[str, Column]
+    parts: Mapping[Clique, ResidualPart]
+    columns: Mapping[str, CoarseColumnPart]
 
     @classmethod
-    def of(cls, schema: Schema, measurements: Measurements) -> Residuals:
+    def of(cls, schema: Schema, measurements: Measurements) -> PooledResiduals:
         """Pool the parts of every measurement. A number of rows that is public is exact.
 
         >>> from understudy.accounting import Cost, Currency, Law
@@ -89,26 +89,30 @@ class Residuals:
         >>> cost, two = Cost(Currency.GDP, Fraction(1)), Identity(2)
         >>> both = Measurement(("smoker", "cough"), (two, two), np.array([[60, 10], [12, 18]]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
         >>> one = Measurement(("cough",), (two,), np.array([74, 24]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
-        >>> pooled = Residuals.of(schema, Measurements((both, one)))
+        >>> pooled = PooledResiduals.of(schema, Measurements((both, one)))
         >>> pooled.marginal(("cough",)).round(2).tolist(), pooled.marginal(("smoker", "cough")).sum(axis=0).round(2).tolist()
         ([73.33, 25.33], [73.33, 25.33])
         >>> pooled.variance(("cough",)).round(2).tolist()
         [2.67, 2.67]
         """
-        parts = _pooled(
+        parts = _pool_pieces(
             schema,
             (
                 piece
                 for m in measurements
-                if not _coarse(m)
-                for piece in _pieces(m.clique, m.maps, m.values.astype(np.float64), _spread_variance(schema, m))
+                if not _is_coarse_column(m)
+                for piece in _split_into_pieces(
+                    m.clique, m.maps, m.values.astype(np.float64), _spread_variance(schema, m)
+                )
             ),
         )
         coarse: dict[str, list[Measurement]] = {}
-        for m in filter(_coarse, measurements):
+        for m in filter(_is_coarse_column, measurements):
             coarse.setdefault(m.clique[0], []).append(m)
-        whole = parts.pop((), Part(np.zeros(()), 0.0))
-        systems = {name: _System.of(schema, name, looks, parts.pop((name,), None)) for name, looks in coarse.items()}
+        whole = parts.pop((), ResidualPart(np.zeros(()), 0.0))
+        systems = {
+            name: _CoarseSystem.of(schema, name, looks, parts.pop((name,), None)) for name, looks in coarse.items()
+        }
         if schema.rows is not None:
             total, variance = float(schema.rows), 0.0
         else:
@@ -120,17 +124,18 @@ class Residuals:
     @classmethod
     def of_tables(
         cls, schema: Schema, total: float, tables: Iterable[tuple[Clique, NDArray[np.float64], float]]
-    ) -> Residuals:
+    ) -> PooledResiduals:
         """The same for plain tables that need not be whole, each with the variance of its cells, and a total that is known.
 
         >>> from understudy.schema import Boolean
         >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
         >>> looks = [(("smoker",), np.array([7.5, 2.5]), 1.0), (("smoker",), np.array([5.5, 4.5]), 1.0)]
-        >>> Residuals.of_tables(schema, 20.0, looks).marginal(("smoker",)).tolist()
+        >>> PooledResiduals.of_tables(schema, 20.0, looks).marginal(("smoker",)).tolist()
         [11.5, 8.5]
         """
-        parts = _pooled(
-            schema, (piece for c, y, v in tables for piece in _pieces(c, tuple(map(Identity, y.shape)), y, v))
+        parts = _pool_pieces(
+            schema,
+            (piece for c, y, v in tables for piece in _split_into_pieces(c, tuple(map(Identity, y.shape)), y, v)),
         )
         parts.pop((), None)
         return cls(schema, total, 0.0, parts, {})
@@ -139,11 +144,11 @@ class Residuals:
         """The least-squares counts of a clique; may be negative. What nothing was measured of is spread evenly."""
         sizes = self.schema.sizes(clique)
         result = np.full(sizes, self.total / math.prod(sizes))
-        for tau in subsets(clique):
-            values = self._values(tau)
+        for tau in nonempty_subsets(clique):
+            values = self._part_values(tau)
             if values is None:
                 continue
-            axes = _axes(self.schema, tau)
+            axes = _in_schema_order(self.schema, tau)
             rest = math.prod(n for name, n in zip(clique, sizes, strict=True) if name not in tau)
             shape = [n if name in tau else 1 for name, n in zip(clique, sizes, strict=True)]
             order = [axes.index(name) for name in clique if name in tau]
@@ -155,7 +160,7 @@ class Residuals:
         sizes = self.schema.sizes(clique)
         cells = math.prod(sizes)
         spread, tilt = np.zeros(sizes), np.ones(sizes)
-        for tau in subsets(clique):
+        for tau in nonempty_subsets(clique):
             inside = self.schema.sizes(tau)
             free = math.prod((n - 1) / n for n in inside)
             if free == 0:
@@ -166,7 +171,7 @@ class Residuals:
                 spread = spread + column.variance.reshape(shape) * n**2 / cells**2
                 tilt = tilt + column.slope.reshape(shape) * n
             else:
-                part = self.parts.get(_axes(self.schema, tau))
+                part = self.parts.get(_in_schema_order(self.schema, tau))
                 spread = spread + (
                     math.inf if part is None else free / part.precision * (math.prod(inside) / cells) ** 2
                 )
@@ -176,19 +181,19 @@ class Residuals:
 
     def known(self, clique: Clique) -> bool:
         """Whether every part of a clique's marginal was measured."""
-        if any(self._unmeasured(tau) for tau in subsets(clique)):
+        if any(self._is_unmeasured(tau) for tau in nonempty_subsets(clique)):
             return False  # told without a table: a card asks this of hundreds of large pairs
         return bool(np.all(np.isfinite(self.variance(clique))))
 
-    def _unmeasured(self, tau: Clique) -> bool:
+    def _is_unmeasured(self, tau: Clique) -> bool:
         """Whether a part that these columns have was never measured; one with a column of one value is no part."""
         if min(self.schema.sizes(tau)) < 2 or (len(tau) == 1 and tau[0] in self.columns):
             return False
-        return _axes(self.schema, tau) not in self.parts
+        return _in_schema_order(self.schema, tau) not in self.parts
 
     def precision(self, tau: Clique) -> float | None:
         """The precision of a part before centring; None where it was not measured, or comes from coarser bins."""
-        part = self.parts.get(_axes(self.schema, tau))
+        part = self.parts.get(_in_schema_order(self.schema, tau))
         return None if part is None else part.precision
 
     def noise(self, tau: Clique, totals: NDArray[np.float64], rng: Generator) -> NDArray[np.float64] | None:
@@ -205,15 +210,15 @@ class Residuals:
             found -= found.mean(axis=axis, keepdims=True)
         return found
 
-    def _values(self, tau: Clique) -> NDArray[np.float64] | None:
+    def _part_values(self, tau: Clique) -> NDArray[np.float64] | None:
         if len(tau) == 1 and tau[0] in self.columns:
             return self.columns[tau[0]].values
-        part = self.parts.get(_axes(self.schema, tau))
+        part = self.parts.get(_in_schema_order(self.schema, tau))
         return None if part is None else part.values
 
 
 @dataclass(frozen=True, eq=False)
-class _System:
+class _CoarseSystem:
     """The own part u of a column with coarser bins, and the total t: H u + h t = b, eliminated down to the total."""
 
     values: NDArray[np.float64]
@@ -224,7 +229,7 @@ class _System:
     pull: float
 
     @classmethod
-    def of(cls, schema: Schema, name: str, looks: list[Measurement], part: Part | None) -> _System:
+    def of(cls, schema: Schema, name: str, looks: list[Measurement], part: ResidualPart | None) -> _CoarseSystem:
         (n,) = schema.sizes((name,))
         centre = np.eye(n) - 1 / n
         own = 0.0 if part is None else part.precision
@@ -239,7 +244,7 @@ class _System:
             precision += weight * float(even @ even)
             scale += weight * float((bins**2).sum())
             total_pull += weight * float(even @ m.values)
-        inverse, unseen = _inverse(hessian, None if own > 0 else scale)
+        inverse, unseen = _centred_inverse(hessian, None if own > 0 else scale)
         return cls(
             inverse @ pull,
             -inverse @ tie,
@@ -249,11 +254,13 @@ class _System:
             total_pull - float(tie @ inverse @ pull),
         )
 
-    def solve(self, total: float) -> Column:
-        return Column(self.values + self.slope * total, self.slope, self.variance, self.covariance)
+    def solve(self, total: float) -> CoarseColumnPart:
+        return CoarseColumnPart(self.values + self.slope * total, self.slope, self.variance, self.covariance)
 
 
-def _inverse(hessian: NDArray[np.float64], scale: float | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _centred_inverse(
+    hessian: NDArray[np.float64], scale: float | None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The inverse among centred vectors, and the cells that a direction nothing was measured of touches.
 
     Every direction was measured if `scale` is None; else it is the precision against which one counts as not measured.
@@ -267,25 +274,27 @@ def _inverse(hessian: NDArray[np.float64], scale: float | None) -> tuple[NDArray
         inverse = cho_solve(cho_factor(hessian + level / n), np.eye(n) - 1 / n)
         return np.asarray((inverse + inverse.T) / 2, np.float64), np.zeros(n, bool)
     size, basis = np.linalg.eigh(hessian)
-    seen = size > FLAT * scale
+    seen = size > UNMEASURED_PRECISION_SHARE * scale
     touched = 1 - 1 / n - (basis[:, seen] ** 2).sum(axis=1) > 1e-9
     return np.asarray((basis[:, seen] / size[seen]) @ basis[:, seen].T, np.float64), touched
 
 
-def _pooled(schema: Schema, pieces: Iterable[Piece]) -> dict[Clique, Part]:
+def _pool_pieces(schema: Schema, pieces: Iterable[ResidualPiece]) -> dict[Clique, ResidualPart]:
     top: dict[Clique, NDArray[np.float64]] = {}
     bottom: dict[Clique, float] = {}
     for tau, values, variance in pieces:
-        key = _axes(schema, tau)
+        key = _in_schema_order(schema, tau)
         pull = values.transpose([tau.index(name) for name in key]) / variance
         top[key] = top[key] + pull if key in top else pull
         bottom[key] = bottom.get(key, 0.0) + 1 / variance
-    return {key: Part(np.asarray(top[key] / bottom[key]), bottom[key]) for key in top}
+    return {key: ResidualPart(np.asarray(top[key] / bottom[key]), bottom[key]) for key in top}
 
 
-def _pieces(clique: Clique, maps: tuple[AxisMap, ...], table: NDArray[np.float64], variance: float) -> list[Piece]:
+def _split_into_pieces(
+    clique: Clique, maps: tuple[AxisMap, ...], table: NDArray[np.float64], variance: float
+) -> list[ResidualPiece]:
     """The parts a table of answers speaks of, each with the variance of a cell before centring."""
-    pieces: list[Piece] = [((), table, variance)]
+    pieces: list[ResidualPiece] = [((), table, variance)]
     for i in reversed(range(len(clique))):  # from the last axis on, so that those still to come keep their places
         name, axis, split = clique[i], maps[i], []
         for tau, values, var in pieces:
@@ -305,15 +314,15 @@ def _spread_variance(schema: Schema, m: Measurement) -> float:
     return cell_variance(m) * max(noisy, 1 / max(m.values.size, 1))
 
 
-def _coarse(m: Measurement) -> bool:
+def _is_coarse_column(m: Measurement) -> bool:
     return len(m.clique) == 1 and isinstance(m.maps[0], Partition)
 
 
-def subsets(clique: Clique) -> Iterator[Clique]:
+def nonempty_subsets(clique: Clique) -> Iterator[Clique]:
     """Every subset but the empty one."""
     return chain.from_iterable(combinations(clique, k) for k in range(1, len(clique) + 1))
 
 
-def _axes(schema: Schema, tau: Clique) -> Clique:
+def _in_schema_order(schema: Schema, tau: Clique) -> Clique:
     """A set of columns in the schema's order: the key of its part and the order of its axes."""
     return tau if len(tau) < 2 else tuple(sorted(tau, key=schema.order.__getitem__))

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def shrink(noisy: NDArray[np.float64], expected: NDArray[np.float64], variance: float) -> NDArray[np.float64]:
+def shrink_counts(noisy: NDArray[np.float64], expected: NDArray[np.float64], variance: float) -> NDArray[np.float64]:
     """The noisy counts, drawn towards the expected ones by as much as their noise suggests.
 
     >>> expected = np.array([80.0, 16.0, 4.0])
-    >>> shrink(expected + [20.0, -20.0, 0.0], expected, variance=0.0).tolist()
+    >>> shrink_counts(expected + [20.0, -20.0, 0.0], expected, variance=0.0).tolist()
     [100.0, -4.0, 4.0]
-    >>> shrink(expected + [20.0, -20.0, 0.0], expected, variance=1000.0).tolist()
+    >>> shrink_counts(expected + [20.0, -20.0, 0.0], expected, variance=1000.0).tolist()
     [80.0, 16.0, 4.0]
     """
     away = noisy - expected

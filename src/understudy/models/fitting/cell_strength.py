@@ -22,26 +22,26 @@ from numpy.typing import NDArray
 from understudy.measurements import Centring, Identity
 from understudy.models.estimates.loss_terms import Array, Term
 
-LAMBDAS: Array = np.geomspace(0.01, 300.0, 14)
+CELL_SCALE_GRID: Array = np.geomspace(0.01, 300.0, 14)
 """Strengths of a cell in parts of its marginal's that are tried."""
 
-ROUNDS = 30
+CELL_SCALE_EM_ROUNDS = 30
 """Times their spread is told anew from what it makes of every cell."""
 
-ALIKE = 200
+CELL_SCALE_PRIOR_WEIGHT = 200
 """That cells are much alike, which is known before any was looked at, weighs as much as so many of them."""
 
-ENOUGH = 100_000
+MAX_CELL_SCALE_CELLS = 100_000
 """Cells that the spread is told from."""
 
-LEAST, MOST = 0.01, 64.0
+MIN_CELL_PRIOR_VARIANCE, MAX_CELL_NOISE_DEVIATIONS = 0.01, 64.0
 """The smallest strength of a cell, and the largest in deviations of the noise: beyond it nothing is shrunk to speak of."""
 
-STEPS, CLOSE = 40, 1e-6
+MAX_NEWTON_STEPS, NEWTON_TOLERANCE = 40, 1e-6
 """Steps of Newton's method, and how near in the logarithm is near enough."""
 
 
-def told_apart(looks: Sequence[tuple[Term, Array]], strengths: Array, fitted: Sequence[float]) -> list[Array]:
+def adjust_cell_answers(looks: Sequence[tuple[Term, Array]], strengths: Array, fitted: Sequence[float]) -> list[Array]:
     """The answers to give to a fit, so that each cell is believed by its own strength; `fitted` are those the fit works with.
 
     >>> from understudy.measurements import Identity
@@ -49,11 +49,11 @@ def told_apart(looks: Sequence[tuple[Term, Array]], strengths: Array, fitted: Se
     >>> noisy[0, :] += 30 * np.resize([1.0, -1.0], 10)
     >>> noisy[5, 5] = 500.0
     >>> term = Term(("a", "b"), (Identity(10), Identity(10)), noisy, 900.0)
-    >>> (answers,) = told_apart([(term, expected)], np.array([20.0]), [20.0])
+    >>> (answers,) = adjust_cell_answers([(term, expected)], np.array([20.0]), [20.0])
     >>> bool(answers[5, 5] > 500 and abs(answers[0, 0] - 50) < 30)  # what stands out is believed more, noise less
     True
     """
-    views = [_View.of(term, expected) if _apart(term) else None for term, expected in looks]
+    views = [_StandardisedTerm.of(term, expected) if _is_cellwise(term) else None for term, expected in looks]
     signals = [None if view is None else view.signal(tau) for view, tau in zip(views, strengths, strict=True)]
     some = [
         (signal, view.square)
@@ -62,14 +62,16 @@ def told_apart(looks: Sequence[tuple[Term, Array]], strengths: Array, fitted: Se
     ]
     if not some:
         return [term.values for term, _ in looks]
-    spread = _spread(*(np.concatenate([part[i].ravel() for part in some]) for i in range(2)))
+    spread = _cell_scale_mixture(*(np.concatenate([part[i].ravel() for part in some]) for i in range(2)))
     return [
-        term.values if view is None or signal is None else view.answers(_belief(signal, view.square, spread), strength)
+        term.values
+        if view is None or signal is None
+        else view.answers(_shrinkage_weights(signal, view.square, spread), strength)
         for (term, _), view, signal, strength in zip(looks, views, signals, fitted, strict=True)
     ]
 
 
-class _View:
+class _StandardisedTerm:
     """A term around what is expected of it, in deviations of its noise."""
 
     def __init__(self, term: Term, expected: Array, away: Array, variance: float) -> None:
@@ -78,7 +80,7 @@ class _View:
         self.square = np.asarray(away**2 / variance)
 
     @classmethod
-    def of(cls, term: Term, expected: Array) -> _View:
+    def of(cls, term: Term, expected: Array) -> _StandardisedTerm:
         """Both numbers of a difference say the same of it: their mean has half the variance."""
         expected = np.maximum(expected, 1e-9)
         away, variance = term.values - term.answer(expected), term.variance
@@ -89,55 +91,61 @@ class _View:
 
     def signal(self, strength: float) -> Array:
         """The variance that cells of this strength have, in parts of the noise's."""
-        return np.asarray(max(strength, LEAST) * self.size / self.variance)
+        return np.asarray(max(strength, MIN_CELL_PRIOR_VARIANCE) * self.size / self.variance)
 
     def answers(self, belief: Array, fitted: float) -> Array:
         """What to give to a fit with the strength `fitted` for all, so that each cell is moved as its own belief would."""
         doubt = 1 - np.minimum(belief, 1 - 1e-9)
-        strength = np.clip(self.variance / self.size * (1 - doubt) / doubt, LEAST, MOST * math.sqrt(self.variance))
+        strength = np.clip(
+            self.variance / self.size * (1 - doubt) / doubt,
+            MIN_CELL_PRIOR_VARIANCE,
+            MAX_CELL_NOISE_DEVIATIONS * math.sqrt(self.variance),
+        )
         slack, wanted = self.variance / strength, self.term.answer(self.expected) + self.away
         logs = np.zeros_like(self.away)
-        for _ in range(STEPS):
+        for _ in range(MAX_NEWTON_STEPS):
             moved = self.expected * np.exp(logs)
             step = (self.term.answer(moved) + slack * logs - wanted) / (self.term.square(moved) + slack)
             logs = logs - np.clip(step, -1.0, 1.0)
-            if np.abs(step).max() < CLOSE:
+            if np.abs(step).max() < NEWTON_TOLERANCE:
                 break
         return np.asarray(wanted + (self.variance / fitted - slack) * logs)
 
 
-def _apart(term: Term) -> bool:
+def _is_cellwise(term: Term) -> bool:
     """Whether every cell, or every difference of two, was asked for on its own."""
     return len(term.clique) > 1 and all(
         isinstance(m, Identity) or (isinstance(m, Centring) and m.size == 2) for m in term.maps
     )
 
 
-def _spread(signal: Array, square: Array) -> Array:
+def _cell_scale_mixture(signal: Array, square: Array) -> Array:
     """How λ is spread among cells, told from so many of them."""
-    step = math.ceil(signal.size / ENOUGH)
-    likely = _likely(signal[::step], square[::step])
+    step = math.ceil(signal.size / MAX_CELL_SCALE_CELLS)
+    likely = _scale_likelihoods(signal[::step], square[::step])
     alike = np.exp(
-        -((np.log(LAMBDAS) + 0.5) ** 2) / 2
+        -((np.log(CELL_SCALE_GRID) + 0.5) ** 2) / 2
     )  # log-normal, of mean one: where nothing is told, nothing changes
     alike /= alike.sum()
     spread = alike
-    for _ in range(ROUNDS):
+    for _ in range(CELL_SCALE_EM_ROUNDS):
         each = likely * spread
-        spread = ((each / each.sum(axis=1, keepdims=True)).sum(axis=0) + ALIKE * alike) / (len(likely) + ALIKE)
+        spread = ((each / each.sum(axis=1, keepdims=True)).sum(axis=0) + CELL_SCALE_PRIOR_WEIGHT * alike) / (
+            len(likely) + CELL_SCALE_PRIOR_WEIGHT
+        )
     return np.asarray(spread)
 
 
-def _belief(signal: Array, square: Array, spread: Array) -> Array:
+def _shrinkage_weights(signal: Array, square: Array, spread: Array) -> Array:
     """The share of every cell's distance that is believed, in the mean of what its λ may be."""
-    parts = _likely(signal.ravel(), square.ravel()) * spread
-    grown = np.multiply.outer(signal.ravel(), LAMBDAS)
+    parts = _scale_likelihoods(signal.ravel(), square.ravel()) * spread
+    grown = np.multiply.outer(signal.ravel(), CELL_SCALE_GRID)
     found = (parts * (grown / (1 + grown))).sum(axis=1) / parts.sum(axis=1)
     return np.asarray(found.reshape(signal.shape))
 
 
-def _likely(signal: Array, square: Array) -> NDArray[np.float64]:
+def _scale_likelihoods(signal: Array, square: Array) -> NDArray[np.float64]:
     """The likelihood of every cell's distance under each of LAMBDAS, the largest as one."""
-    both = 1 + np.multiply.outer(signal, LAMBDAS)
+    both = 1 + np.multiply.outer(signal, CELL_SCALE_GRID)
     logs = -(np.log(both) + square[:, None] / both) / 2
     return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))

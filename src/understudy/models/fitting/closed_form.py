@@ -18,22 +18,22 @@ from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.loss_terms import Array
-from understudy.models.estimates.residuals import Residuals
+from understudy.models.estimates.residuals import PooledResiduals
 from understudy.schema import Schema
 
-SWEEPS = 200
+MAX_DYKSTRA_SWEEPS = 200
 """Sweeps after which what disagreement is left is left."""
 
-SETTLED = 1e-2
+DYKSTRA_TOLERANCE = 1e-2
 """Sweeps end when no cell moves by more than this part of its standard deviation."""
 
 
-def branches(cliques: Iterable[Clique]) -> dict[Clique, list[Clique]]:
+def select_tree_cliques(cliques: Iterable[Clique]) -> dict[Clique, list[Clique]]:
     """Those cliques, taken in order, that form a junction tree as they are, and the separators that tie each to those before it.
 
     A clique is taken if what it shares with each connected part of the tree so far lies inside one clique of that part.
 
-    >>> branches([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
+    >>> select_tree_cliques([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
     {('a', 'b'): [], ('b', 'c'): [('b',)], ('c', 'd'): [('c',)]}
     """
     taken: dict[Clique, list[Clique]] = {}
@@ -52,7 +52,7 @@ def branches(cliques: Iterable[Clique]) -> dict[Clique, list[Clique]]:
 def direct_potentials(tables: Mapping[Clique, Array], tree: Mapping[Clique, list[Clique]]) -> dict[Clique, Array]:
     """The log-potentials of Π tables / Π separators: where the tables agree, the model that has them as marginals.
 
-    >>> tree = branches([("a", "b"), ("b", "c")])
+    >>> tree = select_tree_cliques([("a", "b"), ("b", "c")])
     >>> tables = {("a", "b"): np.array([[4.0, 1.0], [1.0, 4.0]]), ("b", "c"): np.array([[4.0, 1.0], [1.0, 4.0]])}
     >>> np.exp(direct_potentials(tables, tree)["b", "c"]).round(3).tolist()
     [[0.8, 0.2], [0.2, 0.8]]
@@ -72,7 +72,12 @@ def direct_potentials(tables: Mapping[Clique, Array], tree: Mapping[Clique, list
 
 
 def direct_marginals(
-    schema: Schema, pooled: Residuals, cliques: Sequence[Clique], total: float, *, settled: float = SETTLED
+    schema: Schema,
+    pooled: PooledResiduals,
+    cliques: Sequence[Clique],
+    total: float,
+    *,
+    settled: float = DYKSTRA_TOLERANCE,
 ) -> dict[Clique, Array]:
     """The nearest tables to the least-squares ones that are not negative, agree, sum to `total` and keep structural zeros empty.
 
@@ -83,25 +88,25 @@ def direct_marginals(
     >>> schema = Schema(columns=(Categorical(name="smoker", values=("never", "once", "daily"), nullable=False),))
     >>> cost = Cost(Currency.GDP, Fraction(1))
     >>> look = Measurement(("smoker",), (Identity(3),), np.array([7, 5, -3]), Law.DISCRETE_GAUSSIAN, Fraction(1), cost)
-    >>> direct_marginals(schema, Residuals.of(schema, Measurements((look,))), [("smoker",)], 10.0)["smoker",].round(3).tolist()
+    >>> direct_marginals(schema, PooledResiduals.of(schema, Measurements((look,))), [("smoker",)], 10.0)["smoker",].round(3).tolist()
     [6.0, 4.0, 0.0]
     """
     tables = {clique: pooled.marginal(clique) for clique in cliques}
-    variances = {clique: _variance(pooled, clique) for clique in cliques}
+    variances = {clique: _typical_variance(pooled, clique) for clique in cliques}
     zeros = {clique: schema.zeros(clique) for clique in cliques}
     for clique, mask in zeros.items():
         if mask is not None and mask.all():
             raise Refused(f"{', '.join(clique)}: everything is declared impossible. Loosen what the schema says of it")
     debts: dict[Clique, Array] = {clique: np.zeros_like(table) for clique, table in tables.items()}
     projected = tables
-    for _ in range(SWEEPS):
+    for _ in range(MAX_DYKSTRA_SWEEPS):
         projected = {}
         for clique, table in tables.items():
             mask = zeros[clique]
             wished = table + debts[clique]
             projected[clique] = project_simplex(wished, total, allowed=None if mask is None else ~mask)
             debts[clique] = wished - projected[clique]
-        agreed = Residuals.of_tables(schema, total, [(c, projected[c], variances[c]) for c in cliques])
+        agreed = PooledResiduals.of_tables(schema, total, [(c, projected[c], variances[c]) for c in cliques])
         tables = {clique: agreed.marginal(clique) for clique in cliques}
         moved = [float(np.abs(tables[c] - projected[c]).max()) / math.sqrt(variances[c]) for c in cliques]
         if max(moved, default=0.0) <= settled:
@@ -109,7 +114,7 @@ def direct_marginals(
     return projected
 
 
-def _variance(pooled: Residuals, clique: Clique) -> float:
+def _typical_variance(pooled: PooledResiduals, clique: Clique) -> float:
     """A typical variance of a clique's cells; where some were never measured, that of the ones that were."""
     found = pooled.variance(clique)
     seen = found[np.isfinite(found)]

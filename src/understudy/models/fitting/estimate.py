@@ -19,41 +19,54 @@ import numpy as np
 from understudy.errors import Refused
 from understudy.measurements import Clique, Identity, Measurements
 from understudy.models.estimates.consistency import project_simplex
-from understudy.models.estimates.loss_terms import NEAR, Array, Question, Term, merged, singles, terms_of
+from understudy.models.estimates.loss_terms import (
+    MIN_TERM_VARIANCE,
+    Array,
+    Question,
+    Term,
+    merge_terms,
+    single_column_terms,
+    terms_of,
+)
 from understudy.models.estimates.pooling import likely_total
-from understudy.models.estimates.residuals import Residuals
-from understudy.models.fitting.closed_form import branches, direct_marginals, direct_potentials
-from understudy.models.fitting.marginal_strength import around
-from understudy.models.fitting.max_entropy import SHRINKAGE, TOLERANCE, Fit, fit
-from understudy.models.fitting.one_way_prior import told
+from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.fitting.closed_form import direct_marginals, direct_potentials, select_tree_cliques
+from understudy.models.fitting.marginal_strength import independent_counts
+from understudy.models.fitting.max_entropy import (
+    DEFAULT_GAP_TOLERANCE,
+    DEFAULT_SHRINKAGE,
+    MaxEntropyFit,
+    fit_max_entropy,
+)
+from understudy.models.fitting.one_way_prior import denoise_one_ways
 from understudy.models.fitting.public_prior import prior_terms
-from understudy.models.fitting.selection import best_way
-from understudy.models.fitting.staged import stepwise
+from understudy.models.fitting.selection import choose_fit_settings
+from understudy.models.fitting.staged import fit_in_stages
 from understudy.models.inference.calibration import Calibration
-from understudy.models.inference.junction_tree import JunctionTree, forecast
-from understudy.models.inference.log_calibration import aligned
-from understudy.models.progress import Progress, teller
+from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
+from understudy.models.inference.log_calibration import align_axes
+from understudy.models.progress import Progress, progress_reporter
 from understudy.models.tree import TreeModel, with_zeros
 from understudy.schema import Schema
 
-LIMIT_CELLS = 1 << 22
+MAX_FIT_CELLS = 1 << 22
 """Cells of the largest junction tree a fit works on, unless told otherwise: about 100 MB of working memory."""
 
-DOUBT = 0.5
+BASE_DOUBT_DEVIATIONS = 0.5
 """Parts of a standard deviation that a cell of the base may be in doubt by."""
 
-TOLD = 0.1
+DENOISED_DOUBT_DEVIATIONS = 0.1
 """The same where counts were told with their noise in mind."""
 
-SMOOTH = 0.2
+BASE_SMOOTHING_SHARE = 0.2
 """Parts of that doubt that a table of the base is smoothed by, towards the product of its columns."""
 
-NOISE = 0.8
+ROUNDED_MEAN_ABS_NORMAL = 0.8
 """The mean of a standard normal variable's size, √(2/π)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class TreeEstimate:
     """A model and how it came about; `weights` let a later fit with more measurements start from here.
 
     `left_out` lists the measured cliques that no junction tree within the limit could hold together with the others.
@@ -67,19 +80,19 @@ class Estimate:
     gap: float
 
 
-def estimate(
+def fit_measurements(
     schema: Schema,
     measurements: Measurements,
     *,
     cliques: Sequence[Clique] | None = None,
-    limit_cells: int = LIMIT_CELLS,
-    warm: Estimate | None = None,
-    shrinkage: float = SHRINKAGE,
-    tolerance: float = TOLERANCE,
+    limit_cells: int = MAX_FIT_CELLS,
+    warm: TreeEstimate | None = None,
+    shrinkage: float = DEFAULT_SHRINKAGE,
+    tolerance: float = DEFAULT_GAP_TOLERANCE,
     empirical: bool = False,
     cautious: bool = False,
     progress: Progress | None = None,
-) -> Estimate:
+) -> TreeEstimate:
     """The maximum-entropy model of some measurements.
 
     `cliques` fixes what the model ties together; without it, that is what was measured. `warm` is an earlier estimate from some of the
@@ -94,44 +107,48 @@ def estimate(
     >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
     >>> counts, two = np.array([[600, 100], [100, 200]]), Identity(2)
     >>> look = Measurement(("smoker", "cough"), (two, two), counts, Law.DISCRETE_GAUSSIAN, Fraction(2), Cost(Currency.GDP, Fraction(1, 4)))
-    >>> estimate(schema, Measurements((look,))).model.marginal(("cough",)).round().tolist()
+    >>> fit_measurements(schema, Measurements((look,))).model.marginal(("cough",)).round().tolist()
     [700.0, 300.0]
     """
     total = likely_total(schema, measurements)
     public = prior_terms(schema, measurements)
     own = terms_of(schema, measurements)
-    asked = merged([*(_pooled(schema, measurements, own, total) if empirical else own), *public])
+    asked = merge_terms([*(_denoise_columns(schema, measurements, own, total) if empirical else own), *public])
     sizes = {name: codec.size for name, codec in schema.codecs.items()}
     if cliques is not None and public:
-        cliques, _ = fitting_cliques([*cliques, *(term.clique for term in public)], sizes, limit_cells)
-    kept = _structure(schema, asked, cliques, limit_cells)
+        cliques, _ = select_fitting_cliques([*cliques, *(term.clique for term in public)], sizes, limit_cells)
+    kept = _model_cliques(schema, asked, cliques, limit_cells)
     nodes = JunctionTree.of(kept, sizes).nodes
-    left_out = tuple(dict.fromkeys(term.clique for term in asked if not _held(term.clique, nodes)))
-    terms = merged(part for term in asked for part in ([term] if _held(term.clique, nodes) else singles(term)))
-    base = _base(schema, measurements, total, kept, terms, limit_cells)
+    left_out = tuple(dict.fromkeys(term.clique for term in asked if not _is_held(term.clique, nodes)))
+    terms = merge_terms(
+        part for term in asked for part in ([term] if _is_held(term.clique, nodes) else single_column_terms(term))
+    )
+    base = _base_potentials(schema, measurements, total, kept, terms, limit_cells)
     warmth = {} if warm is None else warm.weights
-    shown = _shown(teller(progress))
+    shown = _gap_reporter(progress_reporter(progress))
     every = list(dict.fromkeys([*base, *((name,) for name in schema), *(term.clique for term in terms)]))
     # Of the nodes that said what is held: made of the cliques anew, with others beside them, it may close its loops by other pairs.
     tree = JunctionTree.of([*nodes, *base, *((name,) for name in schema)], sizes)
     oracle = Calibration(tree, every, sizes)
     if empirical and total > 0 and terms:
-        pooled = Residuals.of(schema, measurements)
+        pooled = PooledResiduals.of(schema, measurements)
         known = {term.clique[0]: term.values for term in asked if len(term.clique) == 1 and term.plain}
-        columns = {name: _column(schema, pooled, name, total, known.get(name)) for name in schema}
-        first = warmth or _beyond(base, terms, columns, total)
-        base = _alone(schema, kept, columns, total, limit_cells)
-        way = best_way(oracle, terms, columns, total, base=base, cells=tree.cells) if cautious else None
-        found = stepwise(
+        columns = {name: _column_counts(schema, pooled, name, total, known.get(name)) for name in schema}
+        first = warmth or _warm_start_weights(base, terms, columns, total)
+        base = _independent_potentials(schema, kept, columns, total, limit_cells)
+        way = choose_fit_settings(oracle, terms, columns, total, base=base, cells=tree.cells) if cautious else None
+        found = fit_in_stages(
             oracle, terms, columns, total, base=base, warm=first, tolerance=tolerance, way=way, progress=shown
         )
     else:
-        found = fit(
+        found = fit_max_entropy(
             oracle, terms, total, base=base, warm=warmth, shrinkage=shrinkage, tolerance=tolerance, progress=shown
         )
-    model = TreeModel.from_potentials(schema, total, *_folded(schema, found, kept), limit=max(tree.cells, limit_cells))
+    model = TreeModel.from_potentials(
+        schema, total, *_gather_potentials(schema, found, kept), limit=max(tree.cells, limit_cells)
+    )
     shown(found.passes, 1.0)
-    return Estimate(model, found.weights, left_out, found.passes, found.loss, found.gap)
+    return TreeEstimate(model, found.weights, left_out, found.passes, found.loss, found.gap)
 
 
 def estimate_tree(
@@ -139,62 +156,64 @@ def estimate_tree(
     measurements: Measurements,
     *,
     cliques: Sequence[Clique] | None = None,
-    limit_cells: int = LIMIT_CELLS,
-    warm: Estimate | None = None,
+    limit_cells: int = MAX_FIT_CELLS,
+    warm: TreeEstimate | None = None,
     progress: Progress | None = None,
 ) -> TreeModel:
-    """The model of `estimate`, without its history.
+    """The model of `fit_measurements`, without its history.
 
     >>> from understudy.schema import Boolean
     >>> nothing = estimate_tree(Schema(columns=(Boolean(name="smoker", nullable=False),), rows=10), Measurements())
     >>> nothing.marginal(("smoker",)).tolist()
     [5.0, 5.0]
     """
-    return estimate(schema, measurements, cliques=cliques, limit_cells=limit_cells, warm=warm, progress=progress).model
+    return fit_measurements(
+        schema, measurements, cliques=cliques, limit_cells=limit_cells, warm=warm, progress=progress
+    ).model
 
 
-def fitting_cliques(
+def select_fitting_cliques(
     cliques: Iterable[Clique], sizes: Mapping[str, int], limit_cells: int
 ) -> tuple[list[Clique], list[Clique]]:
     """Those cliques, taken in order, whose junction tree stays within a limit, and those left out.
 
-    >>> fitting_cliques([("a", "b"), ("b", "c"), ("c", "a")], {"a": 20, "b": 20, "c": 20}, 1000)
+    >>> select_fitting_cliques([("a", "b"), ("b", "c"), ("c", "a")], {"a": 20, "b": 20, "c": 20}, 1000)
     ([('a', 'b'), ('b', 'c')], [('c', 'a')])
     """
     wanted = list(dict.fromkeys(cliques))
-    if forecast(wanted, sizes) <= limit_cells:
+    if forecast_cells(wanted, sizes) <= limit_cells:
         return wanted, []
     kept: list[Clique] = []
     left: list[Clique] = []
     for clique in wanted:
         held = any(set(clique) <= set(other) for other in kept)
-        (kept if held or forecast([*kept, clique], sizes) <= limit_cells else left).append(clique)
+        (kept if held or forecast_cells([*kept, clique], sizes) <= limit_cells else left).append(clique)
     return kept, left
 
 
-def _structure(schema: Schema, terms: Sequence[Term], cliques: Sequence[Clique] | None, limit: int) -> list[Clique]:
+def _model_cliques(schema: Schema, terms: Sequence[Term], cliques: Sequence[Clique] | None, limit: int) -> list[Clique]:
     """The cliques the model is made of: only the largest, for one inside another ties nothing more together."""
     sizes = {name: codec.size for name, codec in schema.codecs.items()}
     single = [(name,) for name in schema]
     if cliques is None:
-        kept, _ = fitting_cliques([*single, *(term.clique for term in terms)], sizes, limit)
+        kept, _ = select_fitting_cliques([*single, *(term.clique for term in terms)], sizes, limit)
     else:
         kept = [*single, *dict.fromkeys(cliques)]
-        cells = forecast(kept, sizes)
+        cells = forecast_cells(kept, sizes)
         if cells > limit:
             raise Refused(
                 f"A model of these {len(cliques)} marginals needs {cells:,} cells, more than {limit:,}. Use fewer or smaller ones"
             )
     columns = list(dict.fromkeys(map(frozenset, kept)))
     largest = {names for names in columns if not any(names < other for other in columns)}
-    return [clique for i, clique in enumerate(kept) if set(clique) in largest and not _held(clique, kept[:i])]
+    return [clique for i, clique in enumerate(kept) if set(clique) in largest and not _is_held(clique, kept[:i])]
 
 
-def _held(clique: Clique, among: Sequence[Clique]) -> bool:
+def _is_held(clique: Clique, among: Sequence[Clique]) -> bool:
     return any(set(clique) <= set(other) for other in among)
 
 
-def _base(
+def _base_potentials(
     schema: Schema,
     measurements: Measurements,
     total: float,
@@ -206,22 +225,24 @@ def _base(
     flat = {clique: np.zeros(schema.sizes(clique)) for clique in kept}
     potentials: dict[Clique, Array] = {}
     if total > 0:
-        pooled = Residuals.of(schema, measurements)
-        columns = {name: _column(schema, pooled, name, total) for name in schema}
+        pooled = PooledResiduals.of(schema, measurements)
+        columns = {name: _column_counts(schema, pooled, name, total) for name in schema}
         plain = [t.clique for t in terms if len(t.clique) > 1 and t.plain]
-        tree = branches(sorted(plain, key=lambda clique: -_strength(pooled, clique, columns)))
+        tree = select_tree_cliques(sorted(plain, key=lambda clique: -_dependence_beyond_noise(pooled, clique, columns)))
         alone = [name for name in schema if not any(name in clique for clique in tree)]
         potentials = {(name,): np.log(columns[name] / total) for name in alone}
         tables = direct_marginals(schema, pooled, list(tree), total)
         for clique in tree:
-            doubt = DOUBT * np.sqrt(pooled.variance(clique).mean())
-            tables[clique] = tables[clique] + SMOOTH * np.minimum(around(clique, columns, total), doubt)
+            doubt = BASE_DOUBT_DEVIATIONS * np.sqrt(pooled.variance(clique).mean())
+            tables[clique] = tables[clique] + BASE_SMOOTHING_SHARE * np.minimum(
+                independent_counts(clique, columns, total), doubt
+            )
         potentials |= direct_potentials(tables, tree)
     made = with_zeros(schema, flat | potentials, limit)
     return {clique: theta for clique, theta in made.items() if np.any(theta)}
 
 
-def _alone(
+def _independent_potentials(
     schema: Schema, kept: Sequence[Clique], columns: Mapping[str, Array], total: float, limit: int
 ) -> dict[Clique, Array]:
     """Independent columns as potentials, and minus infinity in every structural zero."""
@@ -230,7 +251,7 @@ def _alone(
     return {clique: theta for clique, theta in made.items() if np.any(theta)}
 
 
-def _beyond(
+def _warm_start_weights(
     base: Mapping[Clique, Array], terms: Sequence[Term], columns: Mapping[str, Array], total: float
 ) -> dict[Question, Array]:
     """What a tree's potentials say beyond independent columns, as weights of its terms: a start near the end."""
@@ -239,12 +260,13 @@ def _beyond(
         theta = base.get(term.clique)
         if theta is not None and term.plain and len(term.clique) > 1 and np.all(np.isfinite(theta)):
             found[term.question] = theta - sum(
-                aligned(np.log(columns[name] / total), (name,), term.clique) for name in _new(term.clique, base)
+                align_axes(np.log(columns[name] / total), (name,), term.clique)
+                for name in _columns_new_to(term.clique, base)
             )
     return found
 
 
-def _new(clique: Clique, base: Mapping[Clique, Array]) -> list[str]:
+def _columns_new_to(clique: Clique, base: Mapping[Clique, Array]) -> list[str]:
     """Columns of a clique that no clique of the base before it has."""
     before: set[str] = set()
     for other in base:
@@ -254,26 +276,28 @@ def _new(clique: Clique, base: Mapping[Clique, Array]) -> list[str]:
     return [name for name in clique if name not in before]
 
 
-def _pooled(schema: Schema, measurements: Measurements, terms: Sequence[Term], total: float) -> list[Term]:
+def _denoise_columns(schema: Schema, measurements: Measurements, terms: Sequence[Term], total: float) -> list[Term]:
     """The terms with single columns told by all that was measured of them.
 
     A lean fit believes columns before it looks at pairs. What it believes must be the best there is: a column that was hardly measured by
     itself is known better from the sums of its pairs, and how rows are spread in others tells what noise hides (models/fitting/one_way_prior.py).
     """
-    pooled = Residuals.of(schema, measurements)
+    pooled = PooledResiduals.of(schema, measurements)
     known: dict[str, tuple[Term, Array]] = {}
     for name in schema:
         variance, zeros = pooled.variance((name,)), schema.zeros((name,))
         possible = np.ones(variance.shape) if zeros is None or zeros.all() else np.where(zeros, 0.0, 1.0)
         if np.all(np.isfinite(variance)):
-            each = max(float(variance.mean()), NEAR)
+            each = max(float(variance.mean()), MIN_TERM_VARIANCE)
             term = Term((name,), (Identity(variance.size),), pooled.marginal((name,)), each)
             known[name] = term, total / possible.sum() * possible
-    rest = [t for t in terms if len(t.clique) != 1 or t.coarse or t.clique[0] not in known]
-    return [*told(list(known.values())), *rest]
+    rest = [t for t in terms if len(t.clique) != 1 or t.is_coarse or t.clique[0] not in known]
+    return [*denoise_one_ways(list(known.values())), *rest]
 
 
-def _column(schema: Schema, pooled: Residuals, name: str, total: float, known: Array | None = None) -> Array:
+def _column_counts(
+    schema: Schema, pooled: PooledResiduals, name: str, total: float, known: Array | None = None
+) -> Array:
     """A column's counts from everything that was measured of it, or as they are `known`, none quite zero; even where nothing was."""
     variance = pooled.variance((name,))
     seen = np.isfinite(variance)
@@ -284,37 +308,41 @@ def _column(schema: Schema, pooled: Residuals, name: str, total: float, known: A
     if known is None:
         # Empty cells may be empty by chance: half a standard deviation each, and never nothing.
         counts = project_simplex(pooled.marginal((name,)), total, allowed=None if zeros is None else ~zeros)
-        counts = counts + np.maximum(DOUBT * deviation, 1e-9 * total)
+        counts = counts + np.maximum(BASE_DOUBT_DEVIATIONS * deviation, 1e-9 * total)
     else:  # chance is in these counts already
-        counts = known + np.maximum(TOLD * deviation, 1e-9 * total)
+        counts = known + np.maximum(DENOISED_DOUBT_DEVIATIONS * deviation, 1e-9 * total)
     return np.asarray(counts * (total / counts.sum()), np.float64)
 
 
-def _strength(pooled: Residuals, clique: Clique, columns: Mapping[str, Array]) -> float:
+def _dependence_beyond_noise(pooled: PooledResiduals, clique: Clique, columns: Mapping[str, Array]) -> float:
     """How far a clique's marginal is from the product of its columns, beyond what noise does."""
     total = float(columns[clique[0]].sum())
-    product = around(clique, columns, total)
+    product = independent_counts(clique, columns, total)
     noise = np.minimum(np.sqrt(pooled.variance(clique)), product)
-    return float(np.abs(project_simplex(pooled.marginal(clique), total) - product).sum() - NOISE * noise.sum())
+    return float(
+        np.abs(project_simplex(pooled.marginal(clique), total) - product).sum() - ROUNDED_MEAN_ABS_NORMAL * noise.sum()
+    )
 
 
-def _folded(schema: Schema, found: Fit, kept: Sequence[Clique]) -> tuple[list[Clique], dict[Clique, Array]]:
+def _gather_potentials(
+    schema: Schema, found: MaxEntropyFit, kept: Sequence[Clique]
+) -> tuple[list[Clique], dict[Clique, Array]]:
     """The potentials gathered on the largest cliques: the same model in fewer arrays."""
     made: dict[Clique, Array] = {}
     for clique, theta in found.potentials.items():
         home = next((c for c in kept if set(clique) <= set(c)), clique)
         made.setdefault(home, np.zeros(schema.sizes(home)))
-        made[home] = made[home] + aligned(theta, clique, home)
+        made[home] = made[home] + align_axes(theta, clique, home)
     return list(made), made
 
 
-def _shown(tell: Callable[[int, float], None]) -> Callable[[int, float], None]:
+def _gap_reporter(tell: Callable[[int, float], None]) -> Callable[[int, float], None]:
     """Passes, and how far the gap has come down, on a logarithmic scale, from the first one to the goal; it may rise on the way."""
     first: list[float] = []
 
-    def show(passes: int, distance: float) -> None:
+    def report_gap(passes: int, distance: float) -> None:
         first.append(distance)
         span = np.log(max(first[0], 1 + 1e-9))
         tell(passes, float(np.clip(1 - np.log(max(distance, 1.0)) / span, 0.0, 1.0)))
 
-    return show
+    return report_gap

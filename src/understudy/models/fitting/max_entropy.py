@@ -35,39 +35,39 @@ from scipy.linalg import solve_triangular
 from understudy.measurements import Clique
 from understudy.models.estimates.loss_terms import Array, Question, Term
 
-SHRINKAGE = 0.8
+DEFAULT_SHRINKAGE = 0.8
 """How far, in parts of its noise and per unit of log-odds, an answer gives way to the base."""
 
-TOLERANCE = 1e-2
+DEFAULT_GAP_TOLERANCE = 1e-2
 """The gap at which fitting stops, as a share of the loss that noise alone leaves."""
 
-MEMORY = 60
+MAX_LBFGS_PAIRS = 60
 """Pairs of steps and gradients that the curvature is learned from, at most."""
 
-ROOM = 1 << 24
+MAX_LBFGS_NUMBERS = 1 << 24
 """Numbers of either kind that the pairs may take; a very long list of answers gets fewer pairs, but never less than eight."""
 
-STEEP = 1e-4
+MIN_DECREASE_SHARE = 1e-4
 """The share of the promised decrease that a step must bring."""
 
-PATIENCE = 40
+MAX_IDLE_STEPS = 40
 """Steps without a lower value after which rounding errors are all that is left to descend."""
 
-FIRST = 0.5
+FIRST_PROXIMAL_SHRINKAGE = 0.5
 """The shrinkage the proximal method begins with."""
 
-SMALLEST = 1.0 / 32
+MIN_PROXIMAL_SHRINKAGE = 1.0 / 32
 """Where the proximal method's steps stop growing: the shrinkage of the largest one."""
 
 
-class Oracle(Protocol):
+class MarginalOracle(Protocol):
     """From log-potentials to marginals that sum to one, and log Z."""
 
     def run(self, potentials: Mapping[Clique, Array]) -> tuple[dict[Clique, Array], float]: ...
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class MaxEntropyFit:
     """Where a fit ended: the potentials, the weights a later fit can start from, and how good it is."""
 
     potentials: dict[Clique, Array]
@@ -77,17 +77,17 @@ class Fit:
     passes: int
 
 
-def fit(
-    oracle: Oracle,
+def fit_max_entropy(
+    oracle: MarginalOracle,
     terms: Sequence[Term],
     total: float,
     *,
     base: Mapping[Clique, Array],
     warm: Mapping[Question, Array] | None = None,
-    shrinkage: float = SHRINKAGE,
-    tolerance: float = TOLERANCE,
+    shrinkage: float = DEFAULT_SHRINKAGE,
+    tolerance: float = DEFAULT_GAP_TOLERANCE,
     progress: Callable[[int, float], None] | None = None,
-) -> Fit:
+) -> MaxEntropyFit:
     """Fit the terms; `base` holds fixed potentials (-inf for what cannot be), `warm` the weights of an earlier fit.
 
     `progress` is told the passes so far and the gap in parts of the one to reach.
@@ -96,28 +96,31 @@ def fit(
     >>> from understudy.models.inference.calibration import Calibration
     >>> from understudy.models.inference.junction_tree import JunctionTree
     >>> oracle = Calibration(JunctionTree.of([("a",)], {"a": 3}), [("a",)], {"a": 3})
-    >>> found = fit(oracle, [Term(("a",), (Identity(3),), np.array([7.0, 5.0, -3.0]), 4.0)], 10.0, base={}, shrinkage=0, tolerance=1e-9)
+    >>> found = fit_max_entropy(oracle, [Term(("a",), (Identity(3),), np.array([7.0, 5.0, -3.0]), 4.0)], 10.0, base={}, shrinkage=0, tolerance=1e-9)
     >>> (oracle.run(found.potentials)[0]["a",] * 10).round(3).tolist()
     [6.0, 4.0, 0.0]
     """
-    problem = _Problem(oracle, terms, total, dict(base))
+    problem = _DualProblem(oracle, terms, total, dict(base))
     if not terms or total <= 0:
-        return Fit(dict(base), {}, 0.0, 0.0, 0)
+        return MaxEntropyFit(dict(base), {}, 0.0, 0.0, 0)
     goal = tolerance * problem.answers.size / 2
     noise = typical_noise(terms)
-    strength = shrinkage if shrinkage > 0 else FIRST
-    point = problem.at(problem.packed(warm or {}))
-    loss, memory = math.inf, _Memory(max(min(MEMORY, ROOM // problem.answers.size), 8), problem.variances)
+    strength = shrinkage if shrinkage > 0 else FIRST_PROXIMAL_SHRINKAGE
+    point = problem.at(problem.pack_weights(warm or {}))
+    loss, memory = (
+        math.inf,
+        _CurvatureMemory(max(min(MAX_LBFGS_PAIRS, MAX_LBFGS_NUMBERS // problem.answers.size), 8), problem.variances),
+    )
     while True:
-        point, gap = _descend(problem, point, strength / noise, memory, goal, progress)
+        point, gap = _minimise_dual(problem, point, strength / noise, memory, goal, progress)
         if shrinkage > 0 or loss - point.loss <= goal:
             break
         loss = point.loss
-        problem.absorb(point.weights)
-        point = point.rebased()
-        strength = max(strength / 2, SMALLEST)
+        problem.absorb_weights(point.weights)
+        point = point.move_weights_to_base()
+        strength = max(strength / 2, MIN_PROXIMAL_SHRINKAGE)
     weights = problem.split(point.weights)
-    return Fit(problem.potentials(point.weights), weights, point.loss, gap, problem.passes)
+    return MaxEntropyFit(problem.potentials(point.weights), weights, point.loss, gap, problem.passes)
 
 
 def typical_noise(terms: Sequence[Term]) -> float:
@@ -126,7 +129,7 @@ def typical_noise(terms: Sequence[Term]) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class _DualPoint:
     """Weights, and what one pass says of them."""
 
     weights: Array
@@ -135,55 +138,55 @@ class _Point:
     log_z: float
     loss: float
 
-    def rebased(self) -> _Point:
+    def move_weights_to_base(self) -> _DualPoint:
         """The same distribution, its weights now part of the base."""
-        return _Point(np.zeros_like(self.weights), self.expected, self.spread, self.log_z, self.loss)
+        return _DualPoint(np.zeros_like(self.weights), self.expected, self.spread, self.log_z, self.loss)
 
 
-class _Problem:
+class _DualProblem:
     """The terms laid end to end, and passes over them."""
 
-    def __init__(self, oracle: Oracle, terms: Sequence[Term], total: float, base: dict[Clique, Array]) -> None:
+    def __init__(self, oracle: MarginalOracle, terms: Sequence[Term], total: float, base: dict[Clique, Array]) -> None:
         self.oracle, self.terms, self.total, self.base = oracle, terms, total, base
         self.answers = np.concatenate([np.zeros(0), *(t.values.ravel() for t in terms)])
         self.variances = np.repeat([t.variance for t in terms], [t.values.size for t in terms])
         self.ends = np.cumsum([t.values.size for t in terms], dtype=np.int64)
         self.passes = 0
 
-    def at(self, weights: Array) -> _Point:
+    def at(self, weights: Array) -> _DualPoint:
         marginals, log_z = self.oracle.run(self.potentials(weights))
         self.passes += 1
         expected = np.concatenate([t.answer(marginals[t.clique]).ravel() for t in self.terms])
         square = np.concatenate([t.square(marginals[t.clique]).ravel() for t in self.terms])
         spread = self.total * np.maximum(square - expected**2, 0.0)
         expected *= self.total
-        return _Point(
+        return _DualPoint(
             weights, expected, spread, log_z, 0.5 * float(np.sum((expected - self.answers) ** 2 / self.variances))
         )
 
-    def value(self, point: _Point, pull: float) -> float:
+    def value(self, point: _DualPoint, pull: float) -> float:
         ridge = 0.5 * pull * _dot(self.variances, point.weights**2)
         return self.total * point.log_z - _dot(self.answers, point.weights) + ridge
 
-    def gradient(self, point: _Point, pull: float) -> Array:
+    def gradient(self, point: _DualPoint, pull: float) -> Array:
         return np.asarray(point.expected - self.answers + pull * self.variances * point.weights)
 
     def split(self, weights: Array) -> dict[Question, Array]:
         parts = np.split(weights, self.ends[:-1])
         return {t.question: part.reshape(t.values.shape) for t, part in zip(self.terms, parts, strict=True)}
 
-    def packed(self, weights: Mapping[Question, Array]) -> Array:
+    def pack_weights(self, weights: Mapping[Question, Array]) -> Array:
         parts = [np.ravel(weights.get(t.question, np.zeros(t.values.shape))) for t in self.terms]
         return np.concatenate([np.zeros(0), *parts])
 
     def potentials(self, weights: Array) -> dict[Clique, Array]:
         result = dict(self.base)
         for term, part in zip(self.terms, self.split(weights).values(), strict=True):
-            theta = term.potential(part)
+            theta = term.to_potential(part)
             result[term.clique] = result[term.clique] + theta if term.clique in result else theta
         return result
 
-    def absorb(self, weights: Array) -> None:
+    def absorb_weights(self, weights: Array) -> None:
         self.base = self.potentials(weights)
 
 
@@ -194,15 +197,15 @@ def _dot(one: Array, two: Array) -> float:
     return float(np.einsum("i,i->", one, two))
 
 
-def _dots(rows: Array, vector: Array) -> Array:
+def _dot_rows(rows: Array, vector: Array) -> Array:
     return np.asarray(np.einsum("ij,j->i", rows, vector))
 
 
-def _mix(weights: Array, rows: Array) -> Array:
+def _combine_rows(weights: Array, rows: Array) -> Array:
     return np.asarray(np.einsum("i,ij->j", weights, rows))
 
 
-class _Memory:
+class _CurvatureMemory:
     """The last steps and what they did to the expected answers: the ridge is added when asked, so they stay true when it changes."""
 
     def __init__(self, size: int, variances: Array) -> None:
@@ -218,10 +221,10 @@ class _Memory:
         at = self.order.pop(0) if len(self.order) == size else len(self.order)
         self.order.append(at)
         self.steps[at], self.changes[at] = step, change
-        self.cross[at], self.cross[:, at] = _dots(self.changes, step), _dots(self.steps, change)
-        self.ridges[at] = self.ridges[:, at] = _dots(self.steps, self.variances * step)
+        self.cross[at], self.cross[:, at] = _dot_rows(self.changes, step), _dot_rows(self.steps, change)
+        self.ridges[at] = self.ridges[:, at] = _dot_rows(self.steps, self.variances * step)
 
-    def direction(self, gradient: Array, curvature: Array, pull: float) -> Array:
+    def descent_direction(self, gradient: Array, curvature: Array, pull: float) -> Array:
         """Downhill: the two-loop recursion on the diagonal curvature, its loops written as two triangular systems."""
         if not self.order:
             return -gradient / curvature
@@ -230,27 +233,27 @@ class _Memory:
         place = np.ix_(self.order, self.order)
         upper = np.triu(self.cross[place] + pull * self.ridges[place])
         own = np.diag(upper)
-        shares = solve_triangular(upper, _dots(steps, gradient)[self.order])
+        shares = solve_triangular(upper, _dot_rows(steps, gradient)[self.order])
         back = np.zeros(n)
         back[self.order] = shares
-        turned = gradient - _mix(back, changes) - pull * self.variances * _mix(back, steps)
+        turned = gradient - _combine_rows(back, changes) - pull * self.variances * _combine_rows(back, steps)
         turned /= curvature
         last = self.order[-1]
         change = changes[last] + pull * self.variances * steps[last]
         turned *= own[-1] / _dot(change, change / curvature)
-        met = _dots(changes, turned) + pull * _dots(steps, self.variances * turned)
+        met = _dot_rows(changes, turned) + pull * _dot_rows(steps, self.variances * turned)
         back[self.order] = solve_triangular(upper, own * shares - met[self.order], trans="T")
-        return -(turned + _mix(back, steps))
+        return -(turned + _combine_rows(back, steps))
 
 
-def _descend(
-    problem: _Problem,
-    point: _Point,
+def _minimise_dual(
+    problem: _DualProblem,
+    point: _DualPoint,
     pull: float,
-    memory: _Memory,
+    memory: _CurvatureMemory,
     goal: float,
     progress: Callable[[int, float], None] | None,
-) -> tuple[_Point, float]:
+) -> tuple[_DualPoint, float]:
     """Minimise the dual until its gap is at most `goal`, or floats can tell no better point from a worse one."""
     ridge = pull * problem.variances
     lowest, idle = math.inf, 0
@@ -261,9 +264,11 @@ def _descend(
             progress(problem.passes, gap / goal)
         value = problem.value(point, pull)
         lowest, idle = (value, 0) if value < lowest else (lowest, idle + 1)
-        if gap <= goal or idle > PATIENCE:
+        if gap <= goal or idle > MAX_IDLE_STEPS:
             return point, gap
-        better = _step(problem, point, pull, gradient, memory.direction(gradient, point.spread + ridge, pull))
+        better = _search_line(
+            problem, point, pull, gradient, memory.descent_direction(gradient, point.spread + ridge, pull)
+        )
         if better is None:
             if not memory.order:
                 return point, gap
@@ -273,7 +278,9 @@ def _descend(
         point = better
 
 
-def _step(problem: _Problem, point: _Point, pull: float, gradient: Array, direction: Array) -> _Point | None:
+def _search_line(
+    problem: _DualProblem, point: _DualPoint, pull: float, gradient: Array, direction: Array
+) -> _DualPoint | None:
     """A point downhill, by backtracking to the minimum of the parabola; None where there is none to be told apart."""
     slope = _dot(gradient, direction)
     value = problem.value(point, pull)
@@ -282,7 +289,7 @@ def _step(problem: _Problem, point: _Point, pull: float, gradient: Array, direct
     length = 1.0
     while slope < 0 and length > 1e-9:
         trial = problem.at(point.weights + length * direction)
-        if problem.value(trial, pull) <= value + STEEP * length * slope + blur:
+        if problem.value(trial, pull) <= value + MIN_DECREASE_SHARE * length * slope + blur:
             # Where values are blurred, only a smaller gradient along the way counts as progress.
             along = _dot(problem.gradient(trial, pull), direction)
             return trial if -slope * length > blur or abs(along) < 0.9 * abs(slope) else None

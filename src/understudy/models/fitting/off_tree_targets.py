@@ -16,16 +16,18 @@ import numpy as np
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements, Partition
 from understudy.models.estimates.loss_terms import Term, terms_of
-from understudy.models.fitting.marginal_strength import strengths
-from understudy.models.inference.log_calibration import aligned
+from understudy.models.fitting.marginal_strength import prior_variances
+from understudy.models.inference.log_calibration import align_axes
 from understudy.models.refined_tree import AimedModel, Array
 from understudy.models.tree import TreeModel
 
-SWEEPS = 10
+TARGET_FIT_SWEEPS = 10
 """Times a table is scaled to the sums it should have."""
 
 
-def aimed(tree: TreeModel, measurements: Measurements, held: Sequence[Clique] | None = None) -> TreeModel | AimedModel:
+def add_target_marginals(
+    tree: TreeModel, measurements: Measurements, held: Sequence[Clique] | None = None
+) -> TreeModel | AimedModel:
     """The tree with aims for every plain marginal that was measured and that no node of it holds; the tree itself where there is none.
 
     Where `held` is given, larger marginals that are not listed get aims even if a node holds them: they were no part of the fit.
@@ -47,9 +49,9 @@ def aimed(tree: TreeModel, measurements: Measurements, held: Sequence[Clique] | 
     for order in sorted({len(term.clique) for term in beyond}):
         some = [term for term in beyond if len(term.clique) == order]
         expected = expected_counts(found, [term.clique for term in some])
-        looks = [(t, _agreed(found, t.clique, expected[t.clique])) for t in some if t.clique in expected]
-        tau = strengths(looks)
-        new = {t.clique: _believed(found, t, around, tau[i] * around) for i, (t, around) in enumerate(looks)}
+        looks = [(t, _match_known_columns(found, t.clique, expected[t.clique])) for t in some if t.clique in expected]
+        tau = prior_variances(looks)
+        new = {t.clique: _shrink_marginal(found, t, around, tau[i] * around) for i, (t, around) in enumerate(looks)}
         found = AimedModel(tree, {**found.aims, **new})
     return found
 
@@ -72,29 +74,33 @@ def expected_counts(model: TreeModel | AimedModel, cliques: Sequence[Clique]) ->
         sums: dict[Clique, Array] = {pair: known[pair] for pair in combinations(r, 2) if pair in known}
         if len(sums) == len(r) * (len(r) - 1) // 2:
             shape = [tree.sizes[name] for name in r]
-            found[r] = _scaled(np.full(shape, model.total / math.prod(shape)), r, sums)
+            found[r] = _fit_proportionally(np.full(shape, model.total / math.prod(shape)), r, sums)
     return found
 
 
-def _agreed(model: AimedModel, clique: Clique, expected: Array) -> Array:
+def _match_known_columns(model: AimedModel, clique: Clique, expected: Array) -> Array:
     """What is expected of a pair, with the columns that are known better."""
-    return expected if len(clique) > 2 else _scaled(expected, clique, model.marginals([(name,) for name in clique]))
+    return (
+        expected
+        if len(clique) > 2
+        else _fit_proportionally(expected, clique, model.marginals([(name,) for name in clique]))
+    )
 
 
-def _believed(model: AimedModel, term: Term, expected: Array, spread: Array) -> Array:
+def _shrink_marginal(model: AimedModel, term: Term, expected: Array, spread: Array) -> Array:
     """A measured marginal, leaning to what is expected of it as far as it deserves, with the sums that are known better."""
-    away = term.in_rows(term.values - term.answer(expected))
+    away = term.to_rows(term.values - term.answer(expected))
     moved = expected + away * spread / (spread + term.row_variance)
     sums = model.marginals(combinations(term.clique, min(len(term.clique) - 1, 2)))
-    return _scaled(np.maximum(moved, 0.0), term.clique, sums)
+    return _fit_proportionally(np.maximum(moved, 0.0), term.clique, sums)
 
 
-def _scaled(table: Array, clique: Clique, sums: dict[Clique, Array]) -> Array:
+def _fit_proportionally(table: Array, clique: Clique, sums: dict[Clique, Array]) -> Array:
     """The table with these sums over smaller cliques, by proportional fitting."""
-    for _ in range(SWEEPS):
+    for _ in range(TARGET_FIT_SWEEPS):
         for part, wanted in sums.items():
             gone = tuple(i for i, name in enumerate(clique) if name not in part)
             now = table.sum(axis=gone)
             ratio = np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
-            table = table * aligned(ratio, part, clique)
+            table = table * align_axes(ratio, part, clique)
     return np.asarray(table, np.float64)

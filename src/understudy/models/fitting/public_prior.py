@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from understudy.measurements import Gap, Identity, Measurements
-from understudy.models.estimates.loss_terms import NEAR, Term
+from understudy.models.estimates.loss_terms import MIN_TERM_VARIANCE, Term
 from understudy.models.estimates.noise_moments import noise_variance
 from understudy.schema import Schema
 
@@ -30,17 +30,17 @@ def prior_terms(schema: Schema, measurements: Measurements) -> list[Term]:
     """
     public = [gap for gap in measurements.gaps if gap.public]
     found = []
-    for gap, distance in zip(public, _drawn(public), strict=True):
+    for gap, distance in zip(public, _shrink_distances(public), strict=True):
         clique = gap.distance.clique
         order = [clique.index(name) for name in schema if name in clique]
         table = (gap.estimate / gap.distance.grid).transpose(order)
         variance = distance**2 / (2 * table.size)
         maps = tuple(Identity(size) for size in table.shape)
-        found.append(Term(tuple(clique[i] for i in order), maps, table, max(variance, NEAR)))
+        found.append(Term(tuple(clique[i] for i in order), maps, table, max(variance, MIN_TERM_VARIANCE)))
     return found
 
 
-def _drawn(gaps: Sequence[Gap]) -> list[float]:
+def _shrink_distances(gaps: Sequence[Gap]) -> list[float]:
     """Noisy distances drawn to their mean as far as their noise suggests; none is believed to be smaller than its noise allows to say."""
     if not gaps:
         return []

@@ -22,98 +22,100 @@ from dataclasses import replace
 import numpy as np
 
 from understudy.measurements import Clique
-from understudy.models.estimates.loss_terms import NEAR, Array, Question, Term
-from understudy.models.fitting.marginal_strength import around, strengths
-from understudy.models.fitting.max_entropy import Oracle
-from understudy.models.fitting.staged import Way, stepwise
+from understudy.models.estimates.loss_terms import MIN_TERM_VARIANCE, Array, Question, Term
+from understudy.models.fitting.marginal_strength import independent_counts, prior_variances
+from understudy.models.fitting.max_entropy import MarginalOracle
+from understudy.models.fitting.staged import FitSettings, fit_in_stages
 
-LESS, MORE = (0.5, 0.25), (4.0, 16.0)
+SMALLER_VARIANCE_FACTORS, LARGER_VARIANCE_FACTORS = (0.5, 0.25), (4.0, 16.0)
 """The parts of their strengths that are tried, one after the other as long as each is better than the best so far."""
 
-WORK = 2e7
+MAX_FISSION_CELL_TERMS = 2e7
 """Cells of a tree times terms, up to which larger strengths are tried."""
 
-DOUBT, MOSTLY = 0.05, 0.55
+MIN_HIDDEN_SHARE, MAX_FOREST_HIDDEN_SHARE = 0.05, 0.55
 """The share of what marginals differ by that noise must hide for it to matter; and that beyond which the strongest cannot be told."""
 
-CHANCE = 1.5
+MIN_FISSION_DEVIATIONS = 1.5
 """Deviations, were neither better, by which another way must be."""
 
-SEED = 7_261_409_983
+FISSION_SEED = 7_261_409_983
 """Where z comes from. A number nobody else would begin with: noise that a simulation drew in the same way would be z itself."""
 
-LOOSE = 0.1
+FISSION_FIT_TOLERANCE = 0.1
 """How far the fits go that are only judged (models/fitting/max_entropy.py)."""
 
 
-def best_way(
-    oracle: Oracle,
+def choose_fit_settings(
+    oracle: MarginalOracle,
     terms: Sequence[Term],
     columns: Mapping[str, Array],
     total: float,
     *,
     base: Mapping[Clique, Array],
     cells: int,
-) -> Way:
+) -> FitSettings:
     """The way in which a fit of these terms together serves it best; the `cells` of its tree say what a fit more would cost."""
     joint = [t for t in terms if len(t.clique) > 1]
-    doubtful = doubt(joint, columns, total) if len(joint) > 1 else 0.0
-    best, unsure = Way(forest=doubtful < MOSTLY), doubtful >= DOUBT
+    doubtful = share_hidden_by_noise(joint, columns, total) if len(joint) > 1 else 0.0
+    best, unsure = FitSettings(forest=doubtful < MAX_FOREST_HIDDEN_SHARE), doubtful >= MIN_HIDDEN_SHARE
     # An answer without noise of its own has no two halves.
-    noisy = all(t.variance > NEAR for t in joint)
-    larger = noisy and any(len(t.clique) > 2 for t in joint) and cells * len(terms) <= WORK
+    noisy = all(t.variance > MIN_TERM_VARIANCE for t in joint)
+    larger = noisy and any(len(t.clique) > 2 for t in joint) and cells * len(terms) <= MAX_FISSION_CELL_TERMS
     if not unsure and not larger:
         return best
-    shown, hidden = split(terms)
-    truth = _joined([t.values for t in hidden], hidden)
+    shown, hidden = split_by_fission(terms)
+    truth = _standardise_answers([t.values for t in hidden], hidden)
 
-    def guess(way: Way, warm: Mapping[Question, Array]) -> tuple[Array, Mapping[Question, Array]]:
-        found = stepwise(oracle, shown, columns, total, base=base, warm=warm, tolerance=LOOSE, way=way)
+    def predict_hidden(way: FitSettings, warm: Mapping[Question, Array]) -> tuple[Array, Mapping[Question, Array]]:
+        found = fit_in_stages(
+            oracle, shown, columns, total, base=base, warm=warm, tolerance=FISSION_FIT_TOLERANCE, way=way
+        )
         shares, _ = oracle.run(found.potentials)
-        return _joined([total * t.answer(shares[t.clique]) for t in hidden], hidden), found.weights
+        return _standardise_answers([total * t.answer(shares[t.clique]) for t in hidden], hidden), found.weights
 
-    made, weights = guess(best, {})
+    made, weights = predict_hidden(best, {})
 
-    def better(way: Way) -> bool:
+    def accept_if_better(way: FitSettings) -> bool:
         nonlocal best, made, weights
-        other, after = guess(way, weights)
+        other, after = predict_hidden(way, weights)
         gain = float(((truth - made) ** 2 - (truth - other) ** 2).sum())
-        if gain <= CHANCE * 2 * math.sqrt(float(((other - made) ** 2).sum())):
+        if gain <= MIN_FISSION_DEVIATIONS * 2 * math.sqrt(float(((other - made) ** 2).sum())):
             return False
         best, made, weights = way, other, after
         return True
 
     if larger:
-        all(better(replace(best, trust=trust)) for trust in MORE)
+        all(accept_if_better(replace(best, trust=trust)) for trust in LARGER_VARIANCE_FACTORS)
     if unsure:
         if best.trust <= 1:
-            all(better(replace(best, trust=trust)) for trust in LESS)
-        if best.forest and better(replace(best, forest=False)) and best.trust == 1:
-            better(replace(best, trust=LESS[0]))
+            all(accept_if_better(replace(best, trust=trust)) for trust in SMALLER_VARIANCE_FACTORS)
+        if best.forest and accept_if_better(replace(best, forest=False)) and best.trust == 1:
+            accept_if_better(replace(best, trust=SMALLER_VARIANCE_FACTORS[0]))
     return best
 
 
-def doubt(terms: Sequence[Term], columns: Mapping[str, Array], total: float) -> float:
+def share_hidden_by_noise(terms: Sequence[Term], columns: Mapping[str, Array], total: float) -> float:
     """The share of what marginals differ by from independent columns that noise hides.
 
     >>> from understudy.measurements import Identity
     >>> columns = {name: np.array([50.0, 50.0]) for name in "ab"}
     >>> apart = np.array([[40.0, 10.0], [10.0, 40.0]])
-    >>> [round(doubt([Term(("a", "b"), (Identity(2),) * 2, apart, v)], columns, 100.0), 2) for v in (1.0, 1e4)]
+    >>> [round(share_hidden_by_noise([Term(("a", "b"), (Identity(2),) * 2, apart, v)], columns, 100.0), 2) for v in (1.0, 1e4)]
     [0.0, 0.99]
     """
-    looks = [(t, around(t.clique, columns, total)) for t in terms]
+    looks = [(t, independent_counts(t.clique, columns, total)) for t in terms]
     hidden, whole = 0.0, 1e-9
-    for (term, expected), strength in zip(looks, strengths(looks), strict=True):
+    for (term, expected), strength in zip(looks, prior_variances(looks), strict=True):
         signal = strength * term.square(expected) / term.variance
         far = np.sqrt(signal * term.row_variance)
         hidden, whole = hidden + float((far / (1 + signal)).sum()), whole + float(far.sum())
     return hidden / whole
 
 
-def split(terms: Sequence[Term]) -> tuple[list[Term], list[Term]]:
+def split_by_fission(terms: Sequence[Term]) -> tuple[list[Term], list[Term]]:
     """Every answer of several columns twice, with noise of its own each time; what is known of single columns is shown as it is."""
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(FISSION_SEED)
     shown, hidden = [], []
     for t in terms:
         if len(t.clique) == 1:
@@ -125,6 +127,6 @@ def split(terms: Sequence[Term]) -> tuple[list[Term], list[Term]]:
     return shown, hidden
 
 
-def _joined(tables: Sequence[Array], terms: Sequence[Term]) -> Array:
+def _standardise_answers(tables: Sequence[Array], terms: Sequence[Term]) -> Array:
     """Answers end to end, in deviations of their noise."""
     return np.concatenate([np.ravel(a) / math.sqrt(t.variance) for a, t in zip(tables, terms, strict=True)])

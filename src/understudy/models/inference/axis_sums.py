@@ -10,53 +10,53 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-KRONECKER = 4
+MAX_KRONECKER_CELLS = 4
 """Up to this many cells behind an axis, one matrix product with the identity over and over is fastest."""
 
-FEW = 64
+MIN_MATMUL_CELLS = 64
 """Below this many cells from an axis on, a matrix product for each place ahead of it costs more than it sums."""
 
 
 @cache
-def _ones(*shape: int) -> Array:
+def _ones_array(*shape: int) -> Array:
     ones = np.ones(shape)
     ones.flags.writeable = False
     return ones
 
 
 @cache
-def _repeated(length: int, after: int) -> Array:
+def _tile_identity(length: int, after: int) -> Array:
     """The identity over and over: sums over an axis of this length in front of `after` cells."""
     matrix = np.tile(np.eye(after), (length, 1))
     matrix.flags.writeable = False
     return matrix
 
 
-def axis_sum(before: int, length: int, after: int) -> Callable[[Array], Array]:
+def plan_axis_sum(before: int, length: int, after: int) -> Callable[[Array], Array]:
     """What sums a table of before · length · after cells over the middle ones; the rest of the shape is laid flat.
 
-    >>> axis_sum(2, 3, 2)(np.arange(12.0)).tolist()
+    >>> plan_axis_sum(2, 3, 2)(np.arange(12.0)).tolist()
     [[6.0, 9.0], [24.0, 27.0]]
     """
     if after == 1:
-        down = _ones(length)
+        down = _ones_array(length)
         return lambda values: values.reshape(before, length) @ down
     if before == 1:
-        down = _ones(length)
+        down = _ones_array(length)
         return lambda values: down @ values.reshape(length, after)
-    if after <= KRONECKER and before >= 8:
-        spread = _repeated(length, after)
+    if after <= MAX_KRONECKER_CELLS and before >= 8:
+        spread = _tile_identity(length, after)
         return lambda values: values.reshape(before, length * after) @ spread
-    if length * after < FEW and before >= FEW:
+    if length * after < MIN_MATMUL_CELLS and before >= MIN_MATMUL_CELLS:
         return lambda values: np.asarray(np.einsum("bla->ba", values.reshape(before, length, after)), np.float64)
-    row = _ones(1, length)
+    row = _ones_array(1, length)
     return lambda values: (row @ values.reshape(before, length, after)).reshape(before, after)
 
 
-def summed_axis(values: Array, before: int, length: int) -> Array:
+def sum_over_axis(values: Array, before: int, length: int) -> Array:
     """The sum over one axis, `before` cells ahead of it; the rest of the shape is laid flat.
 
-    >>> summed_axis(np.arange(12.0).reshape(2, 3, 2), 2, 3).tolist()
+    >>> sum_over_axis(np.arange(12.0).reshape(2, 3, 2), 2, 3).tolist()
     [[6.0, 9.0], [24.0, 27.0]]
     """
-    return axis_sum(before, length, values.size // max(before * length, 1))(values)
+    return plan_axis_sum(before, length, values.size // max(before * length, 1))(values)

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.measurements import Clique
-from understudy.models.inference.axis_sums import summed_axis
-from understudy.models.inference.junction_tree import ROOT, JunctionTree
+from understudy.models.inference.axis_sums import sum_over_axis
+from understudy.models.inference.junction_tree import NO_NODE, JunctionTree
 
 Array = NDArray[np.float64]
 
 
-def reduced(values: Array, node: Clique, clique: Clique) -> Array:
+def sum_to_clique(values: Array, node: Clique, clique: Clique) -> Array:
     """A node's array summed over the columns a clique does not have, its axes in the clique's order.
 
-    >>> reduced(np.array([[1.0, 2.0], [3.0, 4.0]]), ("a", "b"), ("b",)).tolist()
+    >>> sum_to_clique(np.array([[1.0, 2.0], [3.0, 4.0]]), ("a", "b"), ("b",)).tolist()
     [4.0, 6.0]
     """
     rest = tuple(i for i, name in enumerate(node) if name not in clique)
@@ -27,10 +27,10 @@ def reduced(values: Array, node: Clique, clique: Clique) -> Array:
     return left.transpose([kept.index(name) for name in clique])
 
 
-def divided(values: Array, by: Array) -> Array:
+def divide_or_zero(values: Array, by: Array) -> Array:
     """A quotient where nothing by nothing is nothing.
 
-    >>> divided(np.array([1.0, 0.0]), np.array([4.0, 0.0])).tolist()
+    >>> divide_or_zero(np.array([1.0, 0.0]), np.array([4.0, 0.0])).tolist()
     [0.25, 0.0]
     """
     return np.divide(values, by, out=np.zeros(np.broadcast_shapes(values.shape, by.shape)), where=by > 0)
@@ -44,9 +44,9 @@ class Beliefs:
     tables: tuple[Array, ...]
     _summed: dict[int, dict[Clique, Array]] = field(default_factory=dict, repr=False)
 
-    def rerooted(self, root: int) -> Beliefs:
+    def reroot_at(self, root: int) -> Beliefs:
         """The same, seen from another node."""
-        return self if root == self.tree.root else Beliefs(self.tree.rerooted(root), self.tables, self._summed)
+        return self if root == self.tree.root else Beliefs(self.tree.reroot_at(root), self.tables, self._summed)
 
     def inside(self, node: int, clique: Clique) -> Array:
         """The marginal of a clique that lies in a node; not to be written to.
@@ -60,12 +60,12 @@ class Beliefs:
         here = min((kept for kept in known if wanted <= set(kept)), key=lambda kept: known[kept].size)
         for name in sorted((name for name in here if name not in wanted), key=lambda n: -sizes[n]):
             before = math.prod(sizes[n] for n in here[: here.index(name)])
-            table = summed_axis(known[here], before, sizes[name])
+            table = sum_over_axis(known[here], before, sizes[name])
             here = tuple(n for n in here if n != name)
             known[here] = table.reshape([sizes[n] for n in here])
         return known[here].transpose([here.index(name) for name in clique])
 
-    def new(self, node: int) -> Clique:
+    def new_columns(self, node: int) -> Clique:
         """The node's columns that its parent does not have."""
         return tuple(name for name in self.tree.nodes[node] if name not in self.tree.separators[node])
 
@@ -76,8 +76,8 @@ class Beliefs:
         """
         separator = self.tree.separators[node]
         joint = self.inside(node, (*separator, *clique))
-        if self.tree.parents[node] == ROOT:
+        if self.tree.parents[node] == NO_NODE:
             return joint
         shape = [self.tree.sizes[name] for name in separator]
         sums = joint.reshape(math.prod(shape), -1).sum(axis=1)
-        return divided(joint, sums.reshape(shape + [1] * len(clique)))
+        return divide_or_zero(joint, sums.reshape(shape + [1] * len(clique)))

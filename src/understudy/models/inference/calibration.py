@@ -19,29 +19,29 @@ from numpy.typing import NDArray
 from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.inference.contraction import Contraction
-from understudy.models.inference.junction_tree import ROOT, JunctionTree
+from understudy.models.inference.junction_tree import NO_NODE, JunctionTree
 from understudy.models.inference.log_calibration import log_beliefs, log_marginals
 
 Array = NDArray[np.float64]
 
-SHORT = 4096
+MAX_BATCHED_EXP_CELLS = 4096
 """Potentials of at most so many cells are exponentiated together."""
 
-BLOCK = 1 << 14
+EXP_BLOCK_CELLS = 1 << 14
 """Cells of a longer one that are exponentiated at a time: what the fastest memory holds."""
 
-LEAST = float(np.finfo(np.float64).tiny)
+MIN_MESSAGE_DIVISOR = float(np.finfo(np.float64).tiny)
 """The smallest float that is divided by."""
 
-FAINT = 1e-150
+MIN_TRUSTED_SUM = 1e-150
 """The smallest sum of a node that is trusted: what underflows is then less than 1e-150 of it."""
 
 
-class _Faint(Exception):
+class _UnderflowError(Exception):
     """A node's sum that floats cannot be trusted with."""
 
 
-class _Node:
+class _NodePlan:
     """A node's columns, the cliques that live in it, and the plan for its sums; its scopes are cliques, children, parent, in that order."""
 
     def __init__(self, tree: JunctionTree, node: int, cliques: list[Clique]) -> None:
@@ -50,7 +50,7 @@ class _Node:
         self.cliques = cliques
         self.children = tree.children[node]
         shared = [tree.separators[child] for child in self.children]
-        above = [] if tree.parents[node] == ROOT else [tree.separators[node]]
+        above = [] if tree.parents[node] == NO_NODE else [tree.separators[node]]
         self.parent = len(cliques) + len(shared)
         scopes = [sum(1 << position[name] for name in scope) for scope in [*cliques, *shared, *above]]
         self.plan = Contraction([tree.sizes[name] for name in names], scopes)
@@ -102,41 +102,41 @@ class Calibration:
             self.homes[clique] = 0 if home is None else home
             if home is not None:
                 residents[home].append(clique)
-        self._nodes = [_Node(tree, node, residents[node]) for node in range(len(tree.nodes))]
+        self._nodes = [_NodePlan(tree, node, residents[node]) for node in range(len(tree.nodes))]
         self.orders = {clique: order for parts in self._nodes for clique, order in parts.orders.items()}
         self.shapes = {clique: tuple([sizes[name] for name in clique]) for clique in self.cliques}
 
     def run(self, potentials: Mapping[Clique, Array]) -> tuple[dict[Clique, Array], float]:
         """The marginal of every clique, each summing to one, and log Z. A clique without a potential has none; -inf says impossible."""
-        placed = self._placed(potentials)
+        placed = self._assign_homes(potentials)
         if self.tree.nodes:
             try:
-                return _Pass(self, placed).down()
-            except _Faint:
+                return _MessagePass(self, placed).pass_down()
+            except _UnderflowError:
                 pass
         found, log_z = log_marginals(self.tree, self.homes, placed)
-        _possible(log_z)
+        _refuse_impossible(log_z)
         return found, log_z
 
     def beliefs(self, potentials: Mapping[Clique, Array]) -> list[Array]:
         """The marginal of every node of the tree, each summing to one."""
-        placed = self._placed(potentials)
+        placed = self._assign_homes(potentials)
         if not self.tree.nodes:
             return []
         try:
-            work = _Pass(self, placed)
-            work.down()
-            return work.joints()
-        except _Faint:
+            work = _MessagePass(self, placed)
+            work.pass_down()
+            return work.node_joints()
+        except _UnderflowError:
             found = []
             for log in log_beliefs(self.tree, placed):
                 top = float(log.max(initial=-np.inf))
-                _possible(top)
+                _refuse_impossible(top)
                 share = np.exp(log - top)
                 found.append(np.asarray(share / share.sum(), np.float64))
             return found
 
-    def _placed(self, potentials: Mapping[Clique, Array]) -> list[tuple[int, Clique, Array]]:
+    def _assign_homes(self, potentials: Mapping[Clique, Array]) -> list[tuple[int, Clique, Array]]:
         placed = []
         for clique, values in potentials.items():
             if clique not in self.homes:
@@ -148,7 +148,7 @@ class Calibration:
         return placed
 
 
-class _Pass:
+class _MessagePass:
     """One pass: up on creation, then down."""
 
     def __init__(self, ready: Calibration, placed: list[tuple[int, Clique, Array]]) -> None:
@@ -171,7 +171,7 @@ class _Pass:
             sums = self.seen[node] = parts.plan.marginal_table(tables, parts.top)
             if parts.above:
                 (message,) = parts.plan.sums[parts.top](sums, parts.upward)
-                top = _top(message)
+                top = _largest_cell(message)
                 self.log_scale += math.log(top)
                 self.tops[node] = top
                 self.up[node] = message * (1 / top)
@@ -184,12 +184,12 @@ class _Pass:
         for _, clique, values in placed:
             order = orders[clique]
             laid = values if order is None else values.transpose(order)
-            if values.size <= SHORT:
+            if values.size <= MAX_BATCHED_EXP_CELLS:
                 small.append((clique, laid))
                 continue
             top = float(values.max())
-            self._lift(clique, top)
-            weights[clique] = _exponentials(laid, top)
+            self._account_for_top(clique, top)
+            weights[clique] = _exp_below_top(laid, top)
         if small:
             # Many short arrays laid end to end: one call of each kind serves them all.
             flat = np.concatenate([laid.ravel() for _, laid in small])
@@ -200,7 +200,7 @@ class _Pass:
             self.log_scale += sum(tops)
             if not math.isfinite(self.log_scale):  # only then it matters which one it was
                 for (clique, _), top in zip(small, tops, strict=True):
-                    self._lift(clique, top)
+                    self._account_for_top(clique, top)
             flat -= np.repeat(highest, lengths)
             np.exp(flat, out=flat)
             start = 0
@@ -209,17 +209,17 @@ class _Pass:
                 start = end
         return weights
 
-    def _lift(self, clique: Clique, top: float) -> None:
+    def _account_for_top(self, clique: Clique, top: float) -> None:
         """Account for a potential's largest cell, which its exponentials are divided by."""
         if not top < np.inf:
             raise ValueError(f"{', '.join(clique)}: its potential holds something that is no number")
-        _possible(top)
+        _refuse_impossible(top)
         self.log_scale += top
 
-    def down(self) -> tuple[dict[Clique, Array], float]:
+    def pass_down(self) -> tuple[dict[Clique, Array], float]:
         """From the root outwards: every clique's marginal, and log Z."""
         found: dict[Clique, Array] = {clique: np.ones(()) for clique in self.ready.cliques if not clique}
-        mass = self._normalised()
+        mass = self._normalise_root()
         for node in self.tree.order:
             parts = self.ready._nodes[node]
             plan, tables = parts.plan, self.tables[node]
@@ -228,21 +228,21 @@ class _Pass:
                 assert sums is not None
                 for s, values in zip(wanted, plan.sums[table](sums, ranks), strict=True):
                     if s >= parts.own:
-                        self._send(parts.children[s - parts.own], values)
+                        self._send_message(parts.children[s - parts.own], values)
                         continue
                     kept = values if parts.alone[s] and values.flags.writeable else values.copy()
                     back = parts.backs[s]
                     found[parts.cliques[s]] = kept if back is None else kept.transpose(back)
         return found, math.log(mass) + self.log_scale
 
-    def _normalised(self) -> float:
+    def _normalise_root(self) -> float:
         """Make the root sum to one, after which every message down makes its node sum to one; what it summed to before."""
         root = self.tree.root
         tables, seen = self.tables[root], self.seen[root]
         assert seen is not None
         mass = float(seen.sum())
-        if not mass >= FAINT:
-            raise _Faint
+        if not mass >= MIN_TRUSTED_SUM:
+            raise _UnderflowError
         there = [table for table in tables if table is not None]
         if there:
             # One of the factors is enough. The sums that are known already have to follow, where they are not that factor itself.
@@ -255,55 +255,55 @@ class _Pass:
             self.seen[root] = seen * (1 / mass)
         return mass
 
-    def joints(self) -> list[Array]:
+    def node_joints(self) -> list[Array]:
         """After going down: every node laid out."""
         found = []
         for parts, tables in zip(self.ready._nodes, self.tables, strict=True):
             joint = parts.plan.joint(tables)
             mass = float(joint.sum())
-            if not mass >= FAINT:
-                raise _Faint
+            if not mass >= MIN_TRUSTED_SUM:
+                raise _UnderflowError
             joint /= mass
             found.append(joint)
         return found
 
-    def _send(self, child: int, belief: Array) -> None:
+    def _send_message(self, child: int, belief: Array) -> None:
         """Tell a child what everybody else knows of the columns it shares: the belief without what the child itself said."""
         said = self.up[child]
         assert said is not None
         # Where the child said nothing, or next to nothing, the belief is nothing too.
-        message = belief / np.maximum(said, LEAST)
+        message = belief / np.maximum(said, MIN_MESSAGE_DIVISOR)
         message *= 1 / self.tops[child]
-        if not message.item(message.argmax()) <= 1 / FAINT:
-            raise _Faint
+        if not message.item(message.argmax()) <= 1 / MIN_TRUSTED_SUM:
+            raise _UnderflowError
         parts = self.ready._nodes[child]
         tables, seen = self.tables[child], self.seen[child]
         assert seen is not None
         same = seen is tables[parts.top]
-        tables[parts.top] = parts.plan.multiplied(tables[parts.top], parts.parent, message)
-        self.seen[child] = tables[parts.top] if same else parts.plan.multiplied(seen, parts.parent, message)
+        tables[parts.top] = parts.plan.multiply_into(tables[parts.top], parts.parent, message)
+        self.seen[child] = tables[parts.top] if same else parts.plan.multiply_into(seen, parts.parent, message)
 
 
-def _exponentials(values: Array, top: float) -> Array:
+def _exp_below_top(values: Array, top: float) -> Array:
     """exp(values - top), some cells at a time, so that the difference is still at hand when its exponential is taken."""
     share = np.empty(values.shape)
     if not values.flags.c_contiguous:
         return np.exp(np.subtract(values, top, out=share), out=share)
     given, made = values.reshape(-1), share.reshape(-1)
-    for start in range(0, given.size, BLOCK):
-        part = made[start : start + BLOCK]
-        np.exp(np.subtract(given[start : start + BLOCK], top, out=part), out=part)
+    for start in range(0, given.size, EXP_BLOCK_CELLS):
+        part = made[start : start + EXP_BLOCK_CELLS]
+        np.exp(np.subtract(given[start : start + EXP_BLOCK_CELLS], top, out=part), out=part)
     return share
 
 
-def _top(values: Array) -> float:
+def _largest_cell(values: Array) -> float:
     """The largest cell of a message, which must be one to trust."""
     top: float = values.item(values.argmax())
-    if not top >= FAINT:
-        raise _Faint
+    if not top >= MIN_TRUSTED_SUM:
+        raise _UnderflowError
     return top
 
 
-def _possible(log_z: float) -> None:
+def _refuse_impossible(log_z: float) -> None:
     if not math.isfinite(log_z):
         raise Refused("What is declared impossible leaves no row possible. Loosen it in the schema")

@@ -19,14 +19,14 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.inference.contraction_plans import Layout, Mask, Product, Sums, bits
+from understudy.models.inference.contraction_plans import AxisMask, ProductPlan, SumPlan, TableLayout, axes_of_mask
 
 Array = NDArray[np.float64]
 
-SEARCHED = 8
+MAX_SEARCHED_AXES = 8
 """Columns whose split into groups is searched through; beyond, the smallest ones are taken together first."""
 
-SMALL = 2048
+MAX_WHOLE_NODE_CELLS = 2048
 """A node of at most this many cells is worked on whole: calls would cost more than cells."""
 
 TABLE_COST, PRODUCT_COST, BATCH_COST, SPLIT_COST = 8.0, 0.5, 1500.0, 50_000.0
@@ -34,7 +34,7 @@ TABLE_COST, PRODUCT_COST, BATCH_COST, SPLIT_COST = 8.0, 0.5, 1500.0, 50_000.0
 
 
 @cache
-def _splits(axes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _enumerate_splits(axes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Every way to give axes to four groups, up to the names of I, J and C: the groups as sets, and as flags for each axis."""
     labels = np.arange(4**axes)[:, None] >> (2 * np.arange(axes)) & 3
     groups = np.stack([((labels == g) << np.arange(axes)).sum(axis=1) for g in range(4)], axis=1)
@@ -42,24 +42,24 @@ def _splits(axes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return groups[named], labels[named]
 
 
-def split(lengths: Sequence[int], scopes: Sequence[Mask]) -> tuple[Mask, Mask, Mask, Mask]:
+def split_axes(lengths: Sequence[int], scopes: Sequence[AxisMask]) -> tuple[AxisMask, AxisMask, AxisMask, AxisMask]:
     """Groups Z, I, J, C such that every scope misses one of the last three, and all tables together are small.
 
-    >>> split((50, 50, 50), (0b011, 0b110, 0b101))
+    >>> split_axes((50, 50, 50), (0b011, 0b110, 0b101))
     (0, 4, 2, 1)
-    >>> split((50, 50, 50), (0b111,))
+    >>> split_axes((50, 50, 50), (0b111,))
     (0, 7, 0, 0)
     """
     whole = (1 << len(lengths)) - 1
-    if math.prod(lengths) <= SMALL or whole in scopes:
+    if math.prod(lengths) <= MAX_WHOLE_NODE_CELLS or whole in scopes:
         return 0, whole, 0, 0
     units = [1 << i for i in range(len(lengths))]
     weights = [float(n) for n in lengths]
-    while len(units) > SEARCHED:
+    while len(units) > MAX_SEARCHED_AXES:
         first, second = sorted(np.argsort(weights, kind="stable")[:2].tolist())
         units[first] |= units.pop(second)
         weights[first] *= weights.pop(second)
-    groups, labels = _splits(len(units))
+    groups, labels = _enumerate_splits(len(units))
     coarse = {sum(1 << u for u, unit in enumerate(units) if unit & scope) for scope in scopes}
     fits = np.ones(len(groups), bool)
     for scope in coarse:
@@ -75,7 +75,7 @@ def split(lengths: Sequence[int], scopes: Sequence[Mask]) -> tuple[Mask, Mask, M
         return 0, whole, 0, 0
     chosen = [sum(unit for u, unit in enumerate(units) if group >> u & 1) for group in best]
     # The larger group of each table comes last, where arithmetic on arrays is fastest.
-    i, j, c = sorted(chosen[1:], key=lambda group: math.prod(lengths[axis] for axis in bits(group)))
+    i, j, c = sorted(chosen[1:], key=lambda group: math.prod(lengths[axis] for axis in axes_of_mask(group)))
     return chosen[0], i, j, c
 
 
@@ -91,16 +91,16 @@ class Contraction:
     [[3.0, 6.0], [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]]
     """
 
-    def __init__(self, lengths: Sequence[int], scopes: Sequence[Mask]) -> None:
+    def __init__(self, lengths: Sequence[int], scopes: Sequence[AxisMask]) -> None:
         self.lengths = tuple(lengths)
         self.scopes = tuple(scopes)
-        self.groups = split(lengths, scopes)
+        self.groups = split_axes(lengths, scopes)
         z, i, j, c = self.groups
         self.whole = (1 << len(self.lengths)) - 1
         self.dims = tuple(self._cells(group) for group in self.groups)
         pairs = ((i, j), (i, c), (j, c))
-        self.place = self._placed([z | a | b for a, b in pairs])
-        self.parts = [Layout(self.lengths, bits(z) + bits(a) + bits(b)) for a, b in pairs]
+        self.place = self._assign_homes([z | a | b for a, b in pairs])
+        self.parts = [TableLayout(self.lengths, axes_of_mask(z) + axes_of_mask(a) + axes_of_mask(b)) for a, b in pairs]
         self.shapes = [(self.dims[0], self.dims[a], self.dims[b]) for a, b in ((1, 2), (1, 3), (2, 3))]
         self.members = [[s for s, t in enumerate(self.place) if t == table] for table in range(3)]
         self.rank = [self.members[t].index(s) for s, t in enumerate(self.place)]
@@ -110,11 +110,11 @@ class Contraction:
             for order, m, t in zip(orders, scopes, self.place, strict=True)
         ]
         self.products = [
-            (t, members, Product(self.parts[t], [self.scopes[s] for s in members]))
+            (t, members, ProductPlan(self.parts[t], [self.scopes[s] for s in members]))
             for t, members in enumerate(self.members)
             if members
         ]
-        self.sums = [Sums(self.parts[t], [self.scopes[s] for s in self.members[t]]) for t in range(3)]
+        self.sums = [SumPlan(self.parts[t], [self.scopes[s] for s in self.members[t]]) for t in range(3)]
 
     def tables(self, factors: Sequence[Array | None], spare: Sequence[bool] | None = None) -> list[Array | None]:
         """The three tables; None stands for all ones, as it does among the factors. Factors that are `spare` may be written over."""
@@ -129,10 +129,10 @@ class Contraction:
         """What one table must be multiplied with to become a marginal: broadcasts to its shape."""
         p, q, r = tables
         if table == 0:
-            return _mixed(q, _turned(r), self.dims[3])
+            return _contract_tables(q, _transpose_table(r), self.dims[3])
         if table == 1:
-            return _mixed(p, r, self.dims[2])
-        return _mixed(_turned(p), q, self.dims[1])
+            return _contract_tables(p, r, self.dims[2])
+        return _contract_tables(_transpose_table(p), q, self.dims[1])
 
     def marginal_table(self, tables: Sequence[Array | None], table: int) -> Array:
         """The sum of the product of all factors over the group that this table misses."""
@@ -146,7 +146,7 @@ class Contraction:
         """The sum of everything."""
         return float(self.marginal_table(tables, 0).sum())
 
-    def multiplied(self, values: Array | None, scope: int, factor: Array) -> Array:
+    def multiply_into(self, values: Array | None, scope: int, factor: Array) -> Array:
         """A table with one more factor, written over where it can be."""
         table = self.place[scope]
         order, shape = self.laid[scope]
@@ -183,14 +183,14 @@ class Contraction:
             result *= tables[1][:, :, None, :]
         if tables[2] is not None:
             result *= tables[2][:, None, :, :]
-        axes = [axis for group in self.groups for axis in bits(group)]
+        axes = [axis for group in self.groups for axis in axes_of_mask(group)]
         shaped = result.reshape([self.lengths[axis] for axis in axes])
         return np.ascontiguousarray(shaped.transpose([axes.index(axis) for axis in range(len(axes))]))
 
-    def _cells(self, mask: Mask) -> int:
-        return math.prod(self.lengths[i] for i in bits(mask))
+    def _cells(self, mask: AxisMask) -> int:
+        return math.prod(self.lengths[i] for i in axes_of_mask(mask))
 
-    def _placed(self, unions: list[Mask]) -> list[int]:
+    def _assign_homes(self, unions: list[AxisMask]) -> list[int]:
         """For every scope a table that holds it: the smallest in use already, else the smallest."""
         used: set[int] = set()
         place = [0] * len(self.scopes)
@@ -203,11 +203,11 @@ class Contraction:
         return place
 
 
-def _turned(table: Array | None) -> Array | None:
+def _transpose_table(table: Array | None) -> Array | None:
     return None if table is None else table.transpose(0, 2, 1)
 
 
-def _mixed(left: Array | None, right: Array | None, between: int) -> Array:
+def _contract_tables(left: Array | None, right: Array | None, between: int) -> Array:
     """Σ over the axis between of left(z, x, between)·right(z, between, y), where either may be all ones."""
     if left is None and right is None:
         return np.full((1, 1, 1), float(between))

@@ -14,71 +14,71 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.inference.axis_sums import axis_sum
+from understudy.models.inference.axis_sums import plan_axis_sum
 
 Array = NDArray[np.float64]
-Mask = int
+AxisMask = int
 
 
-def bits(mask: Mask) -> list[int]:
+def axes_of_mask(mask: AxisMask) -> list[int]:
     """The axes in a set of axes.
 
-    >>> bits(0b1101)
+    >>> axes_of_mask(0b1101)
     [0, 2, 3]
     """
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
-class Layout:
+class TableLayout:
     """A table's axes: numbers of the node's axes in the order they are laid out."""
 
     def __init__(self, lengths: Sequence[int], axes: Sequence[int]) -> None:
         self.axes = list(axes)
         self.lengths = tuple([lengths[axis] for axis in axes])
         self.at = {axis: position for position, axis in enumerate(axes)}
-        self._cells: dict[Mask, int] = {}
+        self._cells: dict[AxisMask, int] = {}
 
-    def local(self, scope: Mask) -> Mask:
+    def local_mask(self, scope: AxisMask) -> AxisMask:
         """A scope by position in this table."""
-        return sum(1 << self.at[axis] for axis in bits(scope))
+        return sum(1 << self.at[axis] for axis in axes_of_mask(scope))
 
-    def order(self, scope: Mask) -> list[int]:
+    def order(self, scope: AxisMask) -> list[int]:
         """The scope's axes in the node's order, by where they stand in this table's order: argsort for factors coming in."""
-        positions = [self.at[axis] for axis in bits(scope)]
+        positions = [self.at[axis] for axis in axes_of_mask(scope)]
         return sorted(range(len(positions)), key=positions.__getitem__)
 
-    def shape(self, scope: Mask) -> tuple[int, ...]:
+    def shape(self, scope: AxisMask) -> tuple[int, ...]:
         """The scope's lengths, one for every axis it does not have."""
         return tuple([n if scope >> axis & 1 else 1 for axis, n in zip(self.axes, self.lengths, strict=True)])
 
-    def cells(self, local: Mask) -> int:
+    def cells(self, local: AxisMask) -> int:
         """Cells of a scope by position."""
         found = self._cells.get(local)
         if found is None:
-            found = self._cells[local] = math.prod([self.lengths[i] for i in bits(local)])
+            found = self._cells[local] = math.prod([self.lengths[i] for i in axes_of_mask(local)])
         return found
 
 
-_ANEW, _INTO_LEFT, _INTO_RIGHT = -1, -2, -3
+_INTO_NEW, _INTO_LEFT, _INTO_RIGHT = -1, -2, -3
 """Where the product of two tables goes."""
 
 
-class Product:
+class ProductPlan:
     """Multiplies factors into a table, the small ones together first, so that few multiplications have the table's size.
 
-    >>> times = Product(Layout((2, 3), (0, 1)), [0b01, 0b11])
+    >>> times = ProductPlan(TableLayout((2, 3), (0, 1)), [0b01, 0b11])
     >>> times([np.array([1.0, 2.0]), np.ones((2, 3))], [False, False]).tolist()
     [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
 
-    def __init__(self, table: Layout, scopes: Sequence[Mask]) -> None:
+    def __init__(self, table: TableLayout, scopes: Sequence[AxisMask]) -> None:
         self.table = table
         orders = [table.order(scope) for scope in scopes]
         self.laid = [
             (None if order == sorted(order) else order, table.shape(scope))
             for order, scope in zip(orders, scopes, strict=True)
         ]
-        self.locals = [table.local(scope) for scope in scopes]
+        self.locals = [table.local_mask(scope) for scope in scopes]
         self.plans: dict[tuple[int, ...], list[int]] = {}
 
     def __call__(self, factors: Sequence[Array | None], spare: Sequence[bool]) -> Array | None:
@@ -87,7 +87,7 @@ class Product:
             return None
         plan = self.plans.get(there)
         if plan is None:
-            plan = self.plans[there] = self._planned(there)
+            plan = self.plans[there] = self._plan_steps(there)
         stack: list[tuple[Array, bool]] = []
         for i in plan:
             if i >= 0:
@@ -116,7 +116,7 @@ class Product:
             return spread
         return result if mine and result.flags.c_contiguous else np.array(result, order="C")
 
-    def _planned(self, there: tuple[int, ...]) -> list[int]:
+    def _plan_steps(self, there: tuple[int, ...]) -> list[int]:
         """Numbers push a factor, negative ones multiply the two on top: always the two whose product is smallest."""
         steps = {n: [i] for n, i in enumerate(there)}
         scopes = {n: self.locals[i] for n, i in enumerate(there)}
@@ -133,7 +133,7 @@ class Product:
                 continue
             left, right = scopes.pop(a), scopes.pop(b)
             both, n = left | right, next(numbers)
-            where = _INTO_LEFT if left == both else _INTO_RIGHT if right == both else _ANEW
+            where = _INTO_LEFT if left == both else _INTO_RIGHT if right == both else _INTO_NEW
             steps[n] = [*steps.pop(a), *steps.pop(b), where]
             for other, scope in scopes.items():
                 heapq.heappush(pairs, (cells(both | scope), cells(both) + cells(scope), other, n))
@@ -141,29 +141,29 @@ class Product:
         return next(iter(steps.values()))
 
 
-class Sums:
+class SumPlan:
     """Sums a table down to several scopes, through steps they share.
 
-    >>> sums = Sums(Layout((2, 3), (0, 1)), [0b01, 0b10])
+    >>> sums = SumPlan(TableLayout((2, 3), (0, 1)), [0b01, 0b10])
     >>> [found.tolist() for found in sums(np.ones((2, 3)), (0, 1))]
     [[3.0, 3.0], [2.0, 2.0, 2.0]]
     """
 
-    def __init__(self, table: Layout, scopes: Sequence[Mask]) -> None:
+    def __init__(self, table: TableLayout, scopes: Sequence[AxisMask]) -> None:
         self.table = table
         self.whole = (1 << len(table.lengths)) - 1
-        self.locals = [table.local(scope) for scope in scopes]
-        self.shapes = [[table.lengths[axis] for axis in bits(local)] for local in self.locals]
+        self.locals = [table.local_mask(scope) for scope in scopes]
+        self.shapes = [[table.lengths[axis] for axis in axes_of_mask(local)] for local in self.locals]
         # A marginal leaves with its axes in the node's order.
         backs = [np.argsort(table.order(scope)).tolist() for scope in scopes]
         self.backs = [None if back == sorted(back) else back for back in backs]
-        self.plans: dict[tuple[int, ...], list[tuple[Mask, Callable[[Array], Array], Mask]]] = {}
+        self.plans: dict[tuple[int, ...], list[tuple[AxisMask, Callable[[Array], Array], AxisMask]]] = {}
 
     def __call__(self, values: Array, wanted: tuple[int, ...]) -> list[Array]:
         plan = self.plans.get(wanted)
         if plan is None:
-            plan = self.plans[wanted] = self._planned([self.locals[i] for i in wanted])
-        made: dict[Mask, Array] = {self.whole: values}
+            plan = self.plans[wanted] = self._plan_steps([self.locals[i] for i in wanted])
+        made: dict[AxisMask, Array] = {self.whole: values}
         for source, work, result in plan:
             made[result] = work(made[source])
         found = []
@@ -172,26 +172,26 @@ class Sums:
             found.append(laid if back is None else laid.transpose(back))
         return found
 
-    def _planned(self, scopes: list[Mask]) -> list[tuple[Mask, Callable[[Array], Array], Mask]]:
+    def _plan_steps(self, scopes: list[AxisMask]) -> list[tuple[AxisMask, Callable[[Array], Array], AxisMask]]:
         cells, lengths = self.table.cells, self.table.lengths
         known, steps = [self.whole], []
         pending = sorted(scopes, key=cells, reverse=True)
         for n, scope in enumerate(pending):
             source = min((mask for mask in known if mask & scope == scope), key=cells)
             while source != scope:
-                axis = max(bits(source & ~scope), key=lambda i: (lengths[i], i))
+                axis = max(axes_of_mask(source & ~scope), key=lambda i: (lengths[i], i))
                 run = self._run(source, scope, axis, pending[n + 1 :])
                 first = (run & -run).bit_length() - 1
                 before, length = cells(source & ((1 << first) - 1)), cells(run)
-                work = axis_sum(before, length, cells(source) // (before * length))
+                work = plan_axis_sum(before, length, cells(source) // (before * length))
                 steps.append((source, work, source & ~run))
                 source &= ~run
                 known.append(source)
         return steps
 
-    def _run(self, source: Mask, scope: Mask, axis: int, pending: Sequence[Mask]) -> Mask:
+    def _run(self, source: AxisMask, scope: AxisMask, axis: int, pending: Sequence[AxisMask]) -> AxisMask:
         """The axis and those of its neighbours that can be summed away with it, in one call, without a loss to scopes still to come."""
-        standing = bits(source)
+        standing = axes_of_mask(source)
         at = standing.index(axis)
         run = 1 << axis
         for side in (standing[at + 1 :], standing[:at][::-1]):

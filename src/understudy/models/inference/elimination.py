@@ -14,18 +14,18 @@ import numpy as np
 
 from understudy.errors import Refused
 from understudy.measurements import Clique
-from understudy.models.inference.calibrated_tree import Array, Beliefs, reduced
+from understudy.models.inference.calibrated_tree import Array, Beliefs, sum_to_clique
 
-LIMIT = 1 << 25
+MAX_MARGINAL_CELLS = 1 << 25
 """Cells of the largest table that is made on the way to a marginal."""
 
 
-def joined(
+def multiply_and_sum(
     left: Array, left_names: Clique, right: Array, right_names: Clique, keep: Collection[str]
 ) -> tuple[Array, Clique]:
     """The product of two tables, summed over every column that is not kept.
 
-    >>> table, names = joined(np.eye(2), ("a", "s"), np.array([[0.25, 0.75], [0.5, 0.5]]), ("s", "x"), ("a", "x"))
+    >>> table, names = multiply_and_sum(np.eye(2), ("a", "s"), np.array([[0.25, 0.75], [0.5, 0.5]]), ("s", "x"), ("a", "x"))
     >>> table.tolist(), names
     ([[0.25, 0.75], [0.5, 0.5]], ('a', 'x'))
     """
@@ -35,8 +35,8 @@ def joined(
     batch, inner = tuple(n for n in shared if n in keep), tuple(n for n in shared if n not in keep)
     rows = tuple(n for n in left_kept if n not in shared)
     columns = tuple(n for n in right_kept if n not in shared)
-    a = reduced(left, left_names, (*batch, *rows, *inner))
-    b = reduced(right, right_names, (*batch, *inner, *columns))
+    a = sum_to_clique(left, left_names, (*batch, *rows, *inner))
+    b = sum_to_clique(right, right_names, (*batch, *inner, *columns))
     lengths = dict(zip((*batch, *rows, *inner), a.shape, strict=True)) | dict(
         zip((*batch, *inner, *columns), b.shape, strict=True)
     )
@@ -46,7 +46,7 @@ def joined(
     return product.reshape([lengths[n] for n in names]), names
 
 
-def eliminated(beliefs: Beliefs, clique: Clique) -> Array:
+def eliminate_to_clique(beliefs: Beliefs, clique: Clique) -> Array:
     """The marginal of any columns of the tree, axes in the order asked for; refused where a table on the way would be too large."""
     tree = beliefs.tree
     if not clique or not tree.nodes:
@@ -54,30 +54,30 @@ def eliminated(beliefs: Beliefs, clique: Clique) -> Array:
     home = tree.home(clique)
     if home is not None:
         return beliefs.inside(home, clique)
-    _affordable(clique, tree.sizes, clique)
+    _refuse_large_table(clique, tree.sizes, clique)
     wanted = set(clique)
-    beliefs = beliefs.rerooted(max(range(len(tree.nodes)), key=lambda i: len(wanted & set(tree.nodes[i]))))
+    beliefs = beliefs.reroot_at(max(range(len(tree.nodes)), key=lambda i: len(wanted & set(tree.nodes[i]))))
     tree = beliefs.tree
     gathered: dict[int, tuple[Array, Clique]] = {}
     for node in reversed(tree.order):
         separator = tree.separators[node]
-        mine = tuple(name for name in beliefs.new(node) if name in wanted)
+        mine = tuple(name for name in beliefs.new_columns(node) if name in wanted)
         branches = [gathered.pop(child) for child in tree.children[node] if child in gathered]
         if not mine and not branches:
             continue
         asked = [{*separator, *mine, *(n for b in branches[at:] for n in b[1])} for at in range(len(branches) + 1)]
-        start = tuple(name for name in beliefs.new(node) if name in asked[0])
+        start = tuple(name for name in beliefs.new_columns(node) if name in asked[0])
         table, names = beliefs.conditional(node, start), (*separator, *start)
         for at, (branch, branch_names) in enumerate(branches):
             keep = asked[at + 1] | (wanted & {*names, *branch_names})
-            _affordable(clique, tree.sizes, keep & {*names, *branch_names})
-            table, names = joined(table, names, branch, branch_names, keep)
+            _refuse_large_table(clique, tree.sizes, keep & {*names, *branch_names})
+            table, names = multiply_and_sum(table, names, branch, branch_names, keep)
         gathered[node] = table, names
     table, names = gathered[tree.root]
-    return reduced(table, names, clique)
+    return sum_to_clique(table, names, clique)
 
 
-def all_pairs(beliefs: Beliefs, pairs: Iterable[Clique]) -> dict[Clique, Array]:
+def pair_marginals(beliefs: Beliefs, pairs: Iterable[Clique]) -> dict[Clique, Array]:
     """The marginals of many pairs: for each first column one walk through the tree serves all its partners."""
     tree = beliefs.tree
     partners: dict[str, list[Clique]] = {}
@@ -88,17 +88,17 @@ def all_pairs(beliefs: Beliefs, pairs: Iterable[Clique]) -> dict[Clique, Array]:
     for first, asked in partners.items():
         home = tree.home((first,))
         assert home is not None
-        at_home = beliefs.rerooted(home)
+        at_home = beliefs.reroot_at(home)
         rest = {pair[1]: pair for pair in asked}
         arriving: dict[int, Array] = {}  # P(first, separator) for the nodes that do not hold the first column
         for node in at_home.tree.order:
             inside = first in at_home.tree.nodes[node]
-            for name in [name for name in at_home.new(node) if name in rest and name != first]:
+            for name in [name for name in at_home.new_columns(node) if name in rest and name != first]:
                 pair = rest.pop(name)
                 found[pair] = (
                     at_home.inside(node, pair)
                     if inside
-                    else _walked(at_home, node, arriving[node], first, (name,), conditionals)
+                    else _extend_to_target(at_home, node, arriving[node], first, (name,), conditionals)
                 )
             if not rest:
                 break
@@ -106,16 +106,16 @@ def all_pairs(beliefs: Beliefs, pairs: Iterable[Clique]) -> dict[Clique, Array]:
                 shared = at_home.tree.separators[child]
                 if first in shared:
                     continue
-                _affordable((first, *shared), tree.sizes, {first, *shared})
+                _refuse_large_table((first, *shared), tree.sizes, {first, *shared})
                 arriving[child] = (
                     at_home.inside(node, (first, *shared))
                     if inside
-                    else _walked(at_home, node, arriving[node], first, shared, conditionals)
+                    else _extend_to_target(at_home, node, arriving[node], first, shared, conditionals)
                 )
     return found
 
 
-def _walked(
+def _extend_to_target(
     beliefs: Beliefs,
     node: int,
     arriving: Array,
@@ -129,14 +129,16 @@ def _walked(
     key = (node, separator, fresh)
     if key not in conditionals:
         conditionals[key] = beliefs.conditional(node, fresh)
-    table, names = joined(arriving, (first, *separator), conditionals[key], (*separator, *fresh), {first, *target})
-    return reduced(table, names, (first, *target))
+    table, names = multiply_and_sum(
+        arriving, (first, *separator), conditionals[key], (*separator, *fresh), {first, *target}
+    )
+    return sum_to_clique(table, names, (first, *target))
 
 
-def _affordable(clique: Clique, sizes: Mapping[str, int], names: Collection[str]) -> None:
+def _refuse_large_table(clique: Clique, sizes: Mapping[str, int], names: Collection[str]) -> None:
     cells = math.prod(sizes[name] for name in names)
-    if cells > LIMIT:
+    if cells > MAX_MARGINAL_CELLS:
         raise Refused(
-            f"{', '.join(clique)}: their marginal needs a table of {cells:,} cells on the way, more than {LIMIT:,}. "
+            f"{', '.join(clique)}: their marginal needs a table of {cells:,} cells on the way, more than {MAX_MARGINAL_CELLS:,}. "
             "Ask for fewer columns, or count rows of a sample"
         )

@@ -25,12 +25,12 @@ class Factor:
     table: Array
 
 
-def elimination(
+def elimination_order(
     scopes: Iterable[Clique], kept: set[str] | frozenset[str], sizes: Mapping[str, int]
 ) -> tuple[list[str], int]:
     """The order in which to sum out all columns but those `kept`, always the one with the smallest table; and the largest of these tables.
 
-    >>> elimination([("a",), ("a", "b"), ("b", "c")], {"c"}, {"a": 2, "b": 3, "c": 4})
+    >>> elimination_order([("a",), ("a", "b"), ("b", "c")], {"c"}, {"a": 2, "b": 3, "c": 4})
     (['a', 'b'], 12)
     """
     open_scopes = [frozenset(scope) for scope in scopes]
@@ -48,12 +48,12 @@ def elimination(
     return order, largest
 
 
-def eliminate(
+def eliminate_columns(
     factors: Sequence[Factor], order: Iterable[str], sizes: Mapping[str, int]
 ) -> tuple[list[Factor], list[Factor]]:
     """Sum columns out in an order. The table each was summed out of (its own axis last), and the factors that are left.
 
-    >>> kept, left = eliminate([Factor(("a",), np.array([0.5, 0.5])), Factor(("a", "b"), np.eye(2))], ["a"], {"a": 2, "b": 2})
+    >>> kept, left = eliminate_columns([Factor(("a",), np.array([0.5, 0.5])), Factor(("a", "b"), np.eye(2))], ["a"], {"a": 2, "b": 2})
     >>> kept[0].scope, left[0].scope, left[0].table.tolist()
     (('b', 'a'), ('b',), [0.5, 0.5])
     """
@@ -62,13 +62,13 @@ def eliminate(
     for name in order:
         near = [f for f in left if name in f.scope]
         others = tuple(dict.fromkeys(n for f in near for n in f.scope if n != name))
-        joint = Factor((*others, name), product(near, (*others, name), sizes))
+        joint = Factor((*others, name), multiply_factors(near, (*others, name), sizes))
         kept.append(joint)
         left = [f for f in left if name not in f.scope] + [Factor(others, joint.table.sum(axis=-1))]
     return kept, left
 
 
-def product(factors: Iterable[Factor], scope: Clique, sizes: Mapping[str, int]) -> Array:
+def multiply_factors(factors: Iterable[Factor], scope: Clique, sizes: Mapping[str, int]) -> Array:
     """The product of factors over a scope that holds all of theirs."""
     result = np.ones([sizes[name] for name in scope])
     for factor in factors:
@@ -78,7 +78,7 @@ def product(factors: Iterable[Factor], scope: Clique, sizes: Mapping[str, int]) 
     return result
 
 
-def margin(factor: Factor, clique: Clique) -> Array:
+def sum_factor(factor: Factor, clique: Clique) -> Array:
     """A factor summed over all columns but a clique's, in the clique's order."""
     rest = tuple(i for i, name in enumerate(factor.scope) if name not in clique)
     kept = [name for name in factor.scope if name in clique]

@@ -14,11 +14,11 @@ from understudy.measurements import Clique
 from understudy.models.inference.junction_tree import JunctionTree
 
 
-def widenings(tree: JunctionTree) -> dict[frozenset[str], int]:
+def bound_pair_growth(tree: JunctionTree) -> dict[frozenset[str], int]:
     """Cells more, at most, for each pair of columns that no node holds together.
 
     >>> tree = JunctionTree.of([("a", "b"), ("b", "c")], {"a": 2, "b": 3, "c": 4})
-    >>> {tuple(sorted(pair)): cells for pair, cells in widenings(tree).items()}
+    >>> {tuple(sorted(pair)): cells for pair, cells in bound_pair_growth(tree).items()}
     {('a', 'c'): 24}
     """
     links: list[list[tuple[int, Clique]]] = [[] for _ in tree.nodes]
@@ -26,7 +26,7 @@ def widenings(tree: JunctionTree) -> dict[frozenset[str], int]:
         parent, shared = tree.parents[node], tree.separators[node]
         links[node].append((parent, shared))
         links[parent].append((node, shared))
-    crossings = _crossings(tree, links)
+    crossings = _crossing_cells(tree, links)
     holders: dict[str, list[int]] = {}
     for node, names in enumerate(tree.nodes):
         for name in names:
@@ -34,13 +34,13 @@ def widenings(tree: JunctionTree) -> dict[frozenset[str], int]:
     found: dict[frozenset[str], int] = {}
     for column, homes in holders.items():
         together = {name for home in homes for name in tree.nodes[home]}
-        for name, cells in _walk(tree, links, crossings, homes, together).items():
+        for name, cells in _walk_outwards(tree, links, crossings, homes, together).items():
             pair, cost = frozenset((column, name)), cells * tree.sizes[column]
             found[pair] = min(cost, found.get(pair, cost))
     return found
 
 
-def _crossings(tree: JunctionTree, links: list[list[tuple[int, Clique]]]) -> Mapping[tuple[int, int, int], int]:
+def _crossing_cells(tree: JunctionTree, links: list[list[tuple[int, Clique]]]) -> Mapping[tuple[int, int, int], int]:
     """For every way through a node, from one neighbour to another: the cells of the two separators taken together."""
     return {
         (before, node, after): prod(tree.sizes[name] for name in {*entered, *left})
@@ -51,7 +51,7 @@ def _crossings(tree: JunctionTree, links: list[list[tuple[int, Clique]]]) -> Map
     }
 
 
-def _walk(
+def _walk_outwards(
     tree: JunctionTree,
     links: list[list[tuple[int, Clique]]],
     crossings: Mapping[tuple[int, int, int], int],

@@ -19,9 +19,9 @@ from typing import TypeVar
 
 from understudy.measurements import Clique
 
-_Columns = TypeVar("_Columns", int, Clique)  # a set of columns, as bits or by name
+_ColumnSet = TypeVar("_ColumnSet", int, Clique)  # a set of columns, as bits or by name
 
-ROOT = -1
+NO_NODE = -1
 """The parent of a node that has none."""
 
 
@@ -46,19 +46,19 @@ class JunctionTree:
     @classmethod
     def of(cls, cliques: Iterable[Clique], sizes: Mapping[str, int]) -> JunctionTree:
         """The tree of some cliques over columns of these sizes; columns in no clique stay out of it."""
-        names, weights, masks = _numbered(cliques, sizes)
-        nodes, parents, separators = _triangulated(masks, weights)
+        names, weights, masks = _number_columns(cliques, sizes)
+        nodes, parents, separators = _triangulate_graph(masks, weights)
 
         # Axes by rising size: the long ones last, where arithmetic on arrays is fastest.
-        def spelled(mask: int) -> Clique:
-            return tuple([names[i] for i in sorted(_bits(mask), key=weights.__getitem__)])
+        def names_of_mask(mask: int) -> Clique:
+            return tuple([names[i] for i in sorted(_bit_positions(mask), key=weights.__getitem__)])
 
-        root = max(range(len(nodes)), key=lambda i: _product(nodes[i], weights), default=ROOT)
-        order, parents, separators = _rooted(parents, separators, root, 0)
+        root = max(range(len(nodes)), key=lambda i: _mask_cells(nodes[i], weights), default=NO_NODE)
+        order, parents, separators = _hang_at_root(parents, separators, root, 0)
         return cls(
-            tuple(map(spelled, nodes)),
+            tuple(map(names_of_mask, nodes)),
             tuple(parents),
-            tuple(map(spelled, separators)),
+            tuple(map(names_of_mask, separators)),
             tuple(order),
             {name: sizes[name] for name in names},
         )
@@ -66,19 +66,19 @@ class JunctionTree:
     @property
     def root(self) -> int:
         """The node without a parent; -1 in the tree of no columns."""
-        return self.order[0] if self.order else ROOT
+        return self.order[0] if self.order else NO_NODE
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of each node."""
         below: list[list[int]] = [[] for _ in self.nodes]
         for node in self.order:
-            if self.parents[node] != ROOT:
+            if self.parents[node] != NO_NODE:
                 below[self.parents[node]].append(node)
         return tuple(map(tuple, below))
 
     @cached_property
-    def _sets(self) -> tuple[frozenset[str], ...]:
+    def _node_sets(self) -> tuple[frozenset[str], ...]:
         return tuple(map(frozenset, self.nodes))
 
     @cached_property
@@ -97,25 +97,25 @@ class JunctionTree:
         True
         """
         wanted = set(clique)
-        holding = [i for i, names in enumerate(self._sets) if wanted <= names]
+        holding = [i for i, names in enumerate(self._node_sets) if wanted <= names]
         return min(holding, key=lambda i: self.size(self.nodes[i]), default=None)
 
-    def rerooted(self, root: int) -> JunctionTree:
+    def reroot_at(self, root: int) -> JunctionTree:
         """The same tree hung up at another node.
 
         >>> tree = JunctionTree.of([("a", "b"), ("b", "c")], {"a": 2, "b": 3, "c": 4})
-        >>> tree.rerooted(1 - tree.root).root == 1 - tree.root
+        >>> tree.reroot_at(1 - tree.root).root == 1 - tree.root
         True
         """
-        order, parents, separators = _rooted(self.parents, self.separators, root, ())
+        order, parents, separators = _hang_at_root(self.parents, self.separators, root, ())
         return JunctionTree(self.nodes, tuple(parents), tuple(separators), tuple(order), self.sizes)
 
 
-def grown(tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]) -> JunctionTree:
+def add_clique(tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]) -> JunctionTree:
     """A tree for one more clique: the same one where a node holds it already, else built on the nodes there are.
 
     >>> sizes = {"a": 2, "b": 3, "c": 4}
-    >>> grown(JunctionTree.of([("a", "b"), ("b", "c")], sizes), ("a", "c"), sizes).nodes
+    >>> add_clique(JunctionTree.of([("a", "b"), ("b", "c")], sizes), ("a", "c"), sizes).nodes
     (('a', 'b', 'c'),)
     """
     if tree.home(clique) is not None:
@@ -123,29 +123,29 @@ def grown(tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]) -> Junct
     return JunctionTree.of([*tree.nodes, clique], sizes)
 
 
-def growth(tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]) -> int:
-    """Cells that `grown` would add, before anything is built: none where a node holds the clique already.
+def count_added_cells(tree: JunctionTree, clique: Clique, sizes: Mapping[str, int]) -> int:
+    """Cells that `add_clique` would add, before anything is built: none where a node holds the clique already.
 
     >>> sizes = {"a": 2, "b": 3, "c": 4}
     >>> tree = JunctionTree.of([("a", "b"), ("b", "c")], sizes)
-    >>> growth(tree, ("a", "b"), sizes), growth(tree, ("a", "c"), sizes)
+    >>> count_added_cells(tree, ("a", "b"), sizes), count_added_cells(tree, ("a", "c"), sizes)
     (0, 6)
     """
-    return 0 if tree.home(clique) is not None else forecast([*tree.nodes, clique], sizes) - tree.cells
+    return 0 if tree.home(clique) is not None else forecast_cells([*tree.nodes, clique], sizes) - tree.cells
 
 
-def forecast(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> int:
+def forecast_cells(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> int:
     """Cells of the tree these cliques would have, before anything is built.
 
-    >>> forecast([("a", "b"), ("b", "c"), ("c", "a")], {"a": 200, "b": 300, "c": 400})
+    >>> forecast_cells([("a", "b"), ("b", "c"), ("c", "a")], {"a": 200, "b": 300, "c": 400})
     24000000
     """
-    _, weights, masks = _numbered(cliques, sizes)
-    nodes, _, _ = _triangulated(masks, weights)
-    return sum(_product(node, weights) for node in nodes)
+    _, weights, masks = _number_columns(cliques, sizes)
+    nodes, _, _ = _triangulate_graph(masks, weights)
+    return sum(_mask_cells(node, weights) for node in nodes)
 
 
-def _numbered(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> tuple[list[str], list[int], list[int]]:
+def _number_columns(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> tuple[list[str], list[int], list[int]]:
     """Columns in the order of their first mention, their sizes, and every clique as a set of bits."""
     number: dict[str, int] = {}
     masks = []
@@ -157,45 +157,45 @@ def _numbered(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> tuple[list
     return list(number), [sizes[name] for name in number], masks
 
 
-def _bits(mask: int) -> list[int]:
+def _bit_positions(mask: int) -> list[int]:
     if mask < 1 << 16:
-        return _word(mask, 0)
+        return _word_bits(mask, 0)
     found: list[int] = []
     base = 0
     while mask:
         if mask & 0xFFFF:
-            found += _word(mask & 0xFFFF, base)
+            found += _word_bits(mask & 0xFFFF, base)
         mask >>= 16
         base += 16
     return found
 
 
 @cache
-def _word(mask: int, base: int) -> list[int]:
+def _word_bits(mask: int, base: int) -> list[int]:
     return [base + i for i in range(16) if mask >> i & 1]
 
 
-def _product(mask: int, weights: list[int]) -> int:
-    return prod(weights[i] for i in _bits(mask))
+def _mask_cells(mask: int, weights: list[int]) -> int:
+    return prod(weights[i] for i in _bit_positions(mask))
 
 
-def _triangulated(masks: list[int], weights: list[int]) -> tuple[list[int], list[int], list[int]]:
+def _triangulate_graph(masks: list[int], weights: list[int]) -> tuple[list[int], list[int], list[int]]:
     """Nodes, parents and separators by the better of two orders of elimination; the first one where it adds no edge at all."""
     near = [1 << i for i in range(len(weights))]
     for mask in set(masks):
-        for i in _bits(mask):
+        for i in _bit_positions(mask):
             near[i] |= mask
-    order, cliques, filled = _smallest_first(near.copy(), weights)
-    first = _linked(order, cliques)
+    order, cliques, filled = _eliminate_smallest_first(near.copy(), weights)
+    first = _link_nodes(order, cliques)
     if not filled:
         return first
-    second = _linked(*_least_filling_first(near, weights))
-    return min(first, second, key=lambda found: sum(_product(node, weights) for node in found[0]))
+    second = _link_nodes(*_eliminate_least_fill_first(near, weights))
+    return min(first, second, key=lambda found: sum(_mask_cells(node, weights) for node in found[0]))
 
 
-def _smallest_first(near: list[int], weights: list[int]) -> tuple[list[int], list[int], bool]:
+def _eliminate_smallest_first(near: list[int], weights: list[int]) -> tuple[list[int], list[int], bool]:
     """Columns in the order they go, each one's neighbourhood (itself included) then, and whether edges had to be added."""
-    cost = {i: _product(mask, weights) for i, mask in enumerate(near)}
+    cost = {i: _mask_cells(mask, weights) for i, mask in enumerate(near)}
     order, cliques, filled = [], [], False
     while cost:
         gone = min(cost, key=cost.__getitem__)
@@ -204,19 +204,19 @@ def _smallest_first(near: list[int], weights: list[int]) -> tuple[list[int], lis
         order.append(gone)
         cliques.append(clique)
         rest = clique ^ (1 << gone)
-        for i in _bits(rest):
+        for i in _bit_positions(rest):
             new = rest & ~near[i]
             near[i] = (near[i] | rest) ^ (1 << gone)
             cost[i] //= weights[gone]
             if new:
                 filled = True
-                cost[i] *= _product(new, weights)
+                cost[i] *= _mask_cells(new, weights)
     return order, cliques, filled
 
 
-def _least_filling_first(near: list[int], weights: list[int]) -> tuple[list[int], list[int]]:
+def _eliminate_least_fill_first(near: list[int], weights: list[int]) -> tuple[list[int], list[int]]:
     """The same by another rule: the column whose going adds the lightest edges, an edge weighing the product of its ends."""
-    fill = {i: _fill(i, near, weights) for i in range(len(near))}
+    fill = {i: _fill_weight(i, near, weights) for i in range(len(near))}
     order, cliques = [], []
     while fill:
         gone = min(fill, key=fill.__getitem__)
@@ -226,34 +226,34 @@ def _least_filling_first(near: list[int], weights: list[int]) -> tuple[list[int]
         cliques.append(clique)
         rest = clique ^ (1 << gone)
         touched = rest
-        for i in _bits(rest):
+        for i in _bit_positions(rest):
             near[i] = (near[i] | rest) ^ (1 << gone)
             if not clean:
                 touched |= near[i]
-        for i in _bits(touched):
+        for i in _bit_positions(touched):
             if fill[i] or not clean:
-                fill[i] = _fill(i, near, weights)
+                fill[i] = _fill_weight(i, near, weights)
     return order, cliques
 
 
-def _fill(column: int, near: list[int], weights: list[int]) -> int:
+def _fill_weight(column: int, near: list[int], weights: list[int]) -> int:
     rest = near[column] ^ (1 << column)
     total = 0
-    for i in _bits(rest):
+    for i in _bit_positions(rest):
         missing = rest & ~near[i]
         if missing:
-            total += weights[i] * sum([weights[j] for j in _bits(missing)])
+            total += weights[i] * sum([weights[j] for j in _bit_positions(missing)])
     return total
 
 
-def _linked(order: list[int], cliques: list[int]) -> tuple[list[int], list[int], list[int]]:
+def _link_nodes(order: list[int], cliques: list[int]) -> tuple[list[int], list[int], list[int]]:
     """The maximal ones among the elimination's cliques, the parent of each, and what they share."""
     position = {column: at for at, column in enumerate(order)}
     nodes: list[int] = []
     tops: list[int] = []  # of each node the latest clique inside it: what hangs it on its parent
-    within = [ROOT] * len(order)  # the node each elimination clique lies in
+    within = [NO_NODE] * len(order)  # the node each elimination clique lies in
     waiting: dict[int, int] = {}  # clique → the position of a clique that is this one and one column more
-    ahead = [ROOT] * len(order)
+    ahead = [NO_NODE] * len(order)
     for at, (column, clique) in enumerate(zip(order, cliques, strict=True)):
         rest = clique ^ (1 << column)
         before = waiting.pop(clique, None)
@@ -266,11 +266,11 @@ def _linked(order: list[int], cliques: list[int]) -> tuple[list[int], list[int],
             tops[within[at]] = at
         if rest:
             waiting.setdefault(rest, at)
-            ahead[at] = min(position[i] for i in _bits(rest))
+            ahead[at] = min(position[i] for i in _bit_positions(rest))
     parents, separators = [], []
-    loose = ROOT  # the last part's root, for the next part to hang on
+    loose = NO_NODE  # the last part's root, for the next part to hang on
     for node, top in enumerate(tops):
-        if ahead[top] != ROOT:
+        if ahead[top] != NO_NODE:
             parents.append(within[ahead[top]])
             separators.append(cliques[top] ^ (1 << order[top]))
         else:
@@ -280,17 +280,17 @@ def _linked(order: list[int], cliques: list[int]) -> tuple[list[int], list[int],
     return nodes, parents, separators
 
 
-def _rooted(
-    parents: Sequence[int], separators: Sequence[_Columns], root: int, nothing: _Columns
-) -> tuple[list[int], list[int], list[_Columns]]:
+def _hang_at_root(
+    parents: Sequence[int], separators: Sequence[_ColumnSet], root: int, nothing: _ColumnSet
+) -> tuple[list[int], list[int], list[_ColumnSet]]:
     """The same tree hung up at another node, and its nodes from there outwards."""
-    links: list[list[tuple[int, _Columns]]] = [[] for _ in parents]
+    links: list[list[tuple[int, _ColumnSet]]] = [[] for _ in parents]
     for node, parent in enumerate(parents):
-        if parent != ROOT:
+        if parent != NO_NODE:
             links[node].append((parent, separators[node]))
             links[parent].append((node, separators[node]))
-    above, shared = [ROOT] * len(parents), [nothing] * len(parents)
-    order = [] if root == ROOT else [root]
+    above, shared = [NO_NODE] * len(parents), [nothing] * len(parents)
+    order = [] if root == NO_NODE else [root]
     for node in order:
         for other, separator in links[node]:
             if other != above[node]:

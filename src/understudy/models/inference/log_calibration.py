@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.measurements import Clique
-from understudy.models.inference.junction_tree import ROOT, JunctionTree
+from understudy.models.inference.junction_tree import NO_NODE, JunctionTree
 
 Array = NDArray[np.float64]
 
 
-def aligned(values: Array, clique: Clique, node: Clique) -> Array:
+def align_axes(values: Array, clique: Clique, node: Clique) -> Array:
     """A clique's array with the axes of a node that holds it: in the node's order, of length one where the clique has none.
 
-    >>> aligned(np.arange(6.0).reshape(2, 3), ("b", "a"), ("a", "c", "b")).shape
+    >>> align_axes(np.arange(6.0).reshape(2, 3), ("b", "a"), ("a", "c", "b")).shape
     (3, 1, 2)
     """
     axes = [clique.index(name) for name in node if name in clique]
@@ -28,10 +28,10 @@ def aligned(values: Array, clique: Clique, node: Clique) -> Array:
     return np.asarray(values).transpose(axes).reshape([next(lengths) if name in clique else 1 for name in node])
 
 
-def summed(values: Array, node: Clique, clique: Clique) -> Array:
+def logsumexp_to_clique(values: Array, node: Clique, clique: Clique) -> Array:
     """The log-sum-exp of a node's array over the columns a clique does not have, its axes in the clique's order.
 
-    >>> summed(np.log(np.array([[1.0, 2.0], [3.0, 0.5]])), ("a", "b"), ("b",)).round(3).tolist()
+    >>> logsumexp_to_clique(np.log(np.array([[1.0, 2.0], [3.0, 0.5]])), ("a", "b"), ("b",)).round(3).tolist()
     [1.386, 0.916]
     """
     rest = tuple(i for i, name in enumerate(node) if name not in clique)
@@ -50,26 +50,28 @@ def log_beliefs(tree: JunctionTree, potentials: Sequence[tuple[int, Clique, Arra
     """
     own: list[Array] = [np.zeros([tree.sizes[name] for name in node]) for node in tree.nodes]
     for node, clique, values in potentials:
-        own[node] = own[node] + aligned(values, clique, tree.nodes[node])
+        own[node] = own[node] + align_axes(values, clique, tree.nodes[node])
     up: dict[int, Array] = {}
     down: dict[int, Array] = {}
 
-    def gathered(node: int, without: int) -> Array:
+    def gather_messages(node: int, without: int) -> Array:
         total = own[node]
         for child in tree.children[node]:
             if child != without:
-                total = total + aligned(up[child], tree.separators[child], tree.nodes[node])
+                total = total + align_axes(up[child], tree.separators[child], tree.nodes[node])
         if node in down and without != tree.parents[node]:
-            total = total + aligned(down[node], tree.separators[node], tree.nodes[node])
+            total = total + align_axes(down[node], tree.separators[node], tree.nodes[node])
         return total
 
     for node in reversed(tree.order):
-        if tree.parents[node] != ROOT:
-            up[node] = summed(gathered(node, tree.parents[node]), tree.nodes[node], tree.separators[node])
+        if tree.parents[node] != NO_NODE:
+            up[node] = logsumexp_to_clique(
+                gather_messages(node, tree.parents[node]), tree.nodes[node], tree.separators[node]
+            )
     for node in tree.order:
         for child in tree.children[node]:
-            down[child] = summed(gathered(node, child), tree.nodes[node], tree.separators[child])
-    return [gathered(node, without=ROOT - 1) for node in range(len(tree.nodes))]
+            down[child] = logsumexp_to_clique(gather_messages(node, child), tree.nodes[node], tree.separators[child])
+    return [gather_messages(node, without=NO_NODE - 1) for node in range(len(tree.nodes))]
 
 
 def log_marginals(
@@ -81,10 +83,12 @@ def log_marginals(
         return {clique: np.ones(()) for clique in wanted}, log_z
     beliefs = log_beliefs(tree, potentials)
     root = tree.nodes[tree.root]
-    log_z = float(summed(beliefs[tree.root], root, ()))
+    log_z = float(logsumexp_to_clique(beliefs[tree.root], root, ()))
     found = {}
     for clique, node in wanted.items():
-        share = np.exp(summed(beliefs[node], tree.nodes[node], clique) - (log_z if np.isfinite(log_z) else 0.0))
+        share = np.exp(
+            logsumexp_to_clique(beliefs[node], tree.nodes[node], clique) - (log_z if np.isfinite(log_z) else 0.0)
+        )
         mass = share.sum()
         found[clique] = np.asarray(share / mass if mass > 0 else share, np.float64)
     return found, log_z

@@ -22,43 +22,53 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.errors import Refused
-from understudy.models.rules.structural_zeros import Flags, donors
-from understudy.schema import Decoded, Edges, Lattice, Predicate, Schema
-from understudy.schema.predicates.ast import And, Comparison, IfThen, Linear, Literal, Name, Not, Operator, Or
-from understudy.schema.predicates.comparable import family, spot, unit_of
-from understudy.schema.predicates.on_values import true_rows, valued
-from understudy.schema.predicates.rules import breach
+from understudy.models.rules.structural_zeros import Flags, draw_donors
+from understudy.schema import BinEdges, DecodedCells, Lattice, Predicate, Schema
+from understudy.schema.predicates.ast import (
+    And,
+    ColumnComparison,
+    ColumnName,
+    IfThen,
+    LinearComparison,
+    Literal,
+    Not,
+    Operator,
+    Or,
+)
+from understudy.schema.predicates.comparable import family_of_column, scale_step_of, scale_value_of
+from understudy.schema.predicates.on_values import has_value, true_rows
+from understudy.schema.predicates.rules import breach_of
 
-REDRAWS = 12
+REDRAW_ROUNDS = 12
 """Rounds of drawing again inside the bins."""
 
-MOVES = 40
+MOVE_ROUNDS = 40
 """Rounds of moving values inside their bins."""
 
-Rows = dict[str, Decoded]
-Redraw = Callable[[str, NDArray[np.int64]], NDArray[np.int64]]
+DecodedRows = dict[str, DecodedCells]
+RedrawValues = Callable[[str, NDArray[np.int64]], NDArray[np.int64]]
 """New lattice indices of a column, inside their bins, for some rows."""
 
 
-def broken_rows(schema: Schema, rows: Mapping[str, Decoded], count: int) -> Flags:
+def broken_rows(schema: Schema, rows: Mapping[str, DecodedCells], count: int) -> Flags:
     """Which decoded rows break a rule of the schema."""
     bad = np.zeros(count, np.bool_)
-    for predicate in schema.forbidden:
+    for predicate in schema.forbidden_predicates:
         bad |= true_rows(predicate, schema.codecs, rows)
     return bad
 
 
-def settled(
+def repair_broken_values(
     schema: Schema,
     codes: Mapping[str, NDArray[np.integer]],
-    rows: Mapping[str, Decoded],
+    rows: Mapping[str, DecodedCells],
     rng: Generator,
     *,
-    redraw: Redraw,
+    redraw: RedrawValues,
     pinned: Collection[str] = (),
     inside: bool = False,
-    witness: Callable[[], Mapping[str, Decoded] | None] = lambda: None,
-) -> Rows:
+    witness: Callable[[], Mapping[str, DecodedCells] | None] = lambda: None,
+) -> DecodedRows:
     """The same rows with every rule kept; `pinned` columns keep their values. `witness` gives a row to fall back on.
 
     With `inside`, values are moved inside their bins alone, and rows for which that is not enough stay as they are.
@@ -68,35 +78,39 @@ def settled(
     bad = broken_rows(schema, made, count)
     if not bad.any():
         return made
-    ruled = sorted(set().union(*(p.columns for p in schema.forbidden)))
-    made |= {name: Decoded(made[name].index.copy(), made[name].state.copy()) for name in ruled}
-    free = [name for name in ruled if name not in pinned and isinstance(schema.codecs[name].bins, Edges)]
-    for turn in range(REDRAWS + MOVES):
+    ruled = sorted(set().union(*(p.columns for p in schema.forbidden_predicates)))
+    made |= {name: DecodedCells(made[name].index.copy(), made[name].state.copy()) for name in ruled}
+    free = [name for name in ruled if name not in pinned and isinstance(schema.codecs[name].bins, BinEdges)]
+    for turn in range(REDRAW_ROUNDS + MOVE_ROUNDS):
         here = np.flatnonzero(bad)
-        some = {name: Decoded(made[name].index[here], made[name].state[here]) for name in ruled}
-        if turn < REDRAWS or turn % 8 == 0:
+        some = {name: DecodedCells(made[name].index[here], made[name].state[here]) for name in ruled}
+        if turn < REDRAW_ROUNDS or turn % 8 == 0:
             for name in free:
                 fresh = redraw(name, here)
-                some[name].index[:] = np.where(valued(some[name]), fresh, some[name].index)
-        if turn >= REDRAWS:
-            box = {name: _bin(schema, name, codes[name][here]) for name in free}
-            for predicate in rng.permutation(np.array(schema.forbidden, object)):
-                _falsify(predicate, _Work(schema, some, box, rng), np.ones(here.size, np.bool_))
+                some[name].index[:] = np.where(has_value(some[name]), fresh, some[name].index)
+        if turn >= REDRAW_ROUNDS:
+            box = {name: _bin_limits(schema, name, codes[name][here]) for name in free}
+            for predicate in rng.permutation(np.array(schema.forbidden_predicates, object)):
+                _falsify_predicate(predicate, _RepairState(schema, some, box, rng), np.ones(here.size, np.bool_))
         for name in free:
             made[name].index[here] = some[name].index
         bad[here] = broken_rows(schema, some, here.size)
         if not bad.any():
             return made
     if not inside:
-        _replace(made, ruled, bad, rng, witness)
+        _replace_broken_rows(made, ruled, bad, rng, witness)
     return made
 
 
-def _replace(
-    made: Rows, ruled: list[str], bad: Flags, rng: Generator, witness: Callable[[], Mapping[str, Decoded] | None]
+def _replace_broken_rows(
+    made: DecodedRows,
+    ruled: list[str],
+    bad: Flags,
+    rng: Generator,
+    witness: Callable[[], Mapping[str, DecodedCells] | None],
 ) -> None:
     here = np.flatnonzero(bad)
-    source = donors([], bad, here, rng)
+    source = draw_donors([], bad, here, rng)
     if np.all(source >= 0):
         for name in ruled:
             made[name].index[here], made[name].state[here] = made[name].index[source], made[name].state[source]
@@ -108,29 +122,29 @@ def _replace(
         made[name].index[here], made[name].state[here] = one[name].index[0], one[name].state[0]
 
 
-def _bin(schema: Schema, name: str, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _bin_limits(schema: Schema, name: str, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First and last lattice index of each row's bin; of a missing one, anything."""
     bins = schema.codecs[name].bins
-    assert isinstance(bins, Edges)
+    assert isinstance(bins, BinEdges)
     edges = np.array(bins.edges, np.int64)
     place = np.minimum(codes.astype(np.int64), len(bins) - 1)
     return edges[place], edges[place + 1] - 1
 
 
-class _Work:
+class _RepairState:
     """Rows under repair: their values, and the bins these may move in."""
 
     def __init__(
         self,
         schema: Schema,
-        rows: Rows,
+        rows: DecodedRows,
         box: Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]],
         rng: Generator,
     ) -> None:
         self.schema, self.rows, self.box, self.rng = schema, rows, box, rng
 
 
-def _falsify(predicate: Predicate, work: _Work, which: Flags) -> None:
+def _falsify_predicate(predicate: Predicate, work: _RepairState, which: Flags) -> None:
     """Make a predicate false for the rows it holds for, by moving numbers; labels stay as they are."""
     which = which & true_rows(predicate, work.schema.codecs, work.rows)
     if not which.any():
@@ -138,44 +152,46 @@ def _falsify(predicate: Predicate, work: _Work, which: Flags) -> None:
     match predicate:
         case And(left, right):  # one of both is enough: another one each time
             first, second = (left, right) if work.rng.random() < 0.5 else (right, left)
-            _falsify(first, work, which)
-            _falsify(second, work, which & true_rows(predicate, work.schema.codecs, work.rows))
+            _falsify_predicate(first, work, which)
+            _falsify_predicate(second, work, which & true_rows(predicate, work.schema.codecs, work.rows))
         case Or(left, right):
-            _falsify(left, work, which)
-            _falsify(right, work, which)
+            _falsify_predicate(left, work, which)
+            _falsify_predicate(right, work, which)
         case Not() | IfThen():
             # Without missing values the opposite of the opposite is the thing itself; with them nothing here could be moved.
-            _falsify(breach(predicate, of=False), work, which)
-        case Linear() | Comparison():
+            _falsify_predicate(breach_of(predicate, of=False), work, which)
+        case LinearComparison() | ColumnComparison():
             found = _as_sum(predicate, work.schema)
             if found is not None:
-                _move(*found, work, which)
+                _move_indices(*found, work, which)
 
 
 def _as_sum(
-    predicate: Linear | Comparison, schema: Schema
+    predicate: LinearComparison | ColumnComparison, schema: Schema
 ) -> tuple[list[tuple[Fraction, str]], Operator, Fraction] | None:
     """A comparison of numbers, or of dates or times, as weights of lattice indices; None where there is nothing to move."""
-    if isinstance(predicate, Linear):
+    if isinstance(predicate, LinearComparison):
         terms, constant = [(weight, name.column) for weight, name in predicate.terms], predicate.constant
     else:
         terms, constant = [(Fraction(1), predicate.left.column)], Fraction(0)
-        if isinstance(predicate.right, Name):
+        if isinstance(predicate.right, ColumnName):
             terms.append((Fraction(-1), predicate.right.column))
         else:
             assert isinstance(predicate.right, Literal)
-            found = spot(schema[predicate.left.column], predicate.right)
+            found = scale_value_of(schema[predicate.left.column], predicate.right)
             if not isinstance(found, Fraction):
                 return None
             constant = found
     columns = [schema[name] for _, name in terms]
-    if len({family(column) for column in columns}) > 1 or not all(isinstance(c, Lattice) for c in columns):
+    if len({family_of_column(column) for column in columns}) > 1 or not all(isinstance(c, Lattice) for c in columns):
         return None
-    steps = [weight * unit_of(c) for (weight, _), c in zip(terms, columns, strict=True) if isinstance(c, Lattice)]
+    steps = [weight * scale_step_of(c) for (weight, _), c in zip(terms, columns, strict=True) if isinstance(c, Lattice)]
     return [(step, name) for step, (_, name) in zip(steps, terms, strict=True)], predicate.operator, constant
 
 
-def _move(terms: list[tuple[Fraction, str]], operator: Operator, constant: Fraction, work: _Work, which: Flags) -> None:
+def _move_indices(
+    terms: list[tuple[Fraction, str]], operator: Operator, constant: Fraction, work: _RepairState, which: Flags
+) -> None:
     """Move indices inside their bins until Σ step · index no longer compares so with the constant, no farther than needed."""
     unit = math.lcm(constant.denominator, *(step.denominator for step, _ in terms))
     factors = {name: int(step * unit) for step, name in terms}
@@ -199,19 +215,19 @@ def _move(terms: list[tuple[Fraction, str]], operator: Operator, constant: Fract
         factor = factors[name]
         index = work.rows[name].index[at]
         low, high = (end[at] for end in work.box[name])
-        step = _steps(wanted, factor, exact=operator is Operator.UNEQUAL)
+        step = _whole_steps(wanted, factor, exact=operator is Operator.UNEQUAL)
         moved = np.minimum(np.maximum(index.astype(kind) + step, low), high)
         wanted = wanted - (moved - index) * factor
         if operator is not Operator.UNEQUAL:  # more than enough is enough
-            wanted = np.where(np.sign(wanted.astype(np.float64)) * _sign(operator) < 0, 0, wanted)
+            wanted = np.where(np.sign(wanted.astype(np.float64)) * _wanted_sign(operator) < 0, 0, wanted)
         work.rows[name].index[at] = moved.astype(np.int64)
 
 
-def _sign(operator: Operator) -> int:
+def _wanted_sign(operator: Operator) -> int:
     return 0 if operator is Operator.EQUAL else 1 if operator in (Operator.LESS, Operator.AT_MOST) else -1
 
 
-def _steps(wanted: NDArray[Any], factor: int, *, exact: bool) -> NDArray[Any]:
+def _whole_steps(wanted: NDArray[Any], factor: int, *, exact: bool) -> NDArray[Any]:
     """Whole steps of a column that change a sum by what is wanted: not beyond it where it is to be exact, else at least that."""
     size = np.abs(wanted)
     steps = size // abs(factor) if exact else -(-size // abs(factor))

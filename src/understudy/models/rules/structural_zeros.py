@@ -22,19 +22,19 @@ from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.model import Codes
 from understudy.schema import Predicate, Schema
-from understudy.schema.predicates.on_cells import rows_surely
+from understudy.schema.predicates.on_cells import surely_true_rows
 
-EXCHANGES = 60
+MAX_REPAIR_ROUNDS = 60
 """Rounds of exchanges before codes are drawn anew."""
 
-PAIRINGS = 4
+RULE_LOOKUPS_PER_EXCHANGE = 4
 """Times that rules are asked in one exchange: of both rows of a pair, in two kinds of pairs."""
 
 MAX_EXCHANGE_WORK = 50_000
 """Columns of rules that are looked up in exchanges, each for many rows at once: ten rules of two columns get all rounds for ten columns.
 Hundreds of rules that tie hundreds of columns would otherwise be tried for an hour, for three rows as for a million."""
 
-WORTHWHILE, FEW = 0.99, 1000
+STALLED_REPAIR_SHARE, STALLED_REPAIR_ROWS = 0.99, 1000
 """A round that leaves more than this share of the impossible rows, and more than these, is the last."""
 
 Masks = Mapping[Clique, NDArray[np.bool_]]
@@ -63,51 +63,51 @@ def impossible_rows(masks: Masks, codes: Mapping[str, NDArray[np.integer]], rows
 
 def forbidden_rows(schema: Schema, codes: Mapping[str, NDArray[np.integer]], rows: int) -> Flags:
     """Which rows no values could make possible, also by rules over too many cells to hold."""
-    return _Tied(schema, frozenset(schema), schema.masks, schema.unmasked).faults(codes, rows) > 0
+    return _RuleGroup(schema, frozenset(schema), schema.masks, schema.unmasked_predicates).faults(codes, rows) > 0
 
 
 @dataclass(frozen=True, eq=False)
-class _Tied:
+class _RuleGroup:
     """Columns that rules tie together, directly or through others, and those rules."""
 
     schema: Schema
     columns: frozenset[str]
     masks: Masks
-    unmasked: tuple[Predicate, ...]
+    unmasked_predicates: tuple[Predicate, ...]
 
     @cached_property
     def width(self) -> int:
         """Columns that are looked up to tell how many rules some rows break."""
-        return sum(map(len, self.masks)) + sum(len(predicate.columns) for predicate in self.unmasked)
+        return sum(map(len, self.masks)) + sum(len(predicate.columns) for predicate in self.unmasked_predicates)
 
     def faults(self, codes: Mapping[str, NDArray[np.integer]], rows: int) -> NDArray[np.int16]:
         """How many rules each row breaks."""
         found = np.zeros(rows, np.int16)
         for clique, zeros in self.masks.items():
             found += zeros[tuple(codes[name] for name in clique)]
-        for predicate in self.unmasked:
-            found += rows_surely(predicate, self.schema.codecs, codes)
+        for predicate in self.unmasked_predicates:
+            found += surely_true_rows(predicate, self.schema.codecs, codes)
         return found
 
 
-def _groups(schema: Schema) -> list[_Tied]:
+def _rule_groups(schema: Schema) -> list[_RuleGroup]:
     groups: list[frozenset[str]] = []
-    for names in (*map(frozenset, schema.masks), *(p.columns for p in schema.unmasked)):
+    for names in (*map(frozenset, schema.masks), *(p.columns for p in schema.unmasked_predicates)):
         touching = [group for group in groups if group & names]
         groups = [group for group in groups if group not in touching]
         groups.append(names.union(*touching))
     return [
-        _Tied(
+        _RuleGroup(
             schema,
             group,
             {clique: zeros for clique, zeros in schema.masks.items() if group.issuperset(clique)},
-            tuple(p for p in schema.unmasked if p.columns <= group),
+            tuple(p for p in schema.unmasked_predicates if p.columns <= group),
         )
         for group in groups
     ]
 
 
-def donors(
+def draw_donors(
     keys: Sequence[NDArray[np.generic]], bad: Flags, here: NDArray[np.int64], rng: Generator
 ) -> NDArray[np.int64]:
     """For each of some rows a random row that is not bad and has the same keys; -1 where there is none."""
@@ -138,42 +138,44 @@ def keep_possible(schema: Schema, codes: Codes, rows: int, rng: Generator, fixed
     [(0, 0), (0, 1), (1, 0), (1, 0)]
     """
     made: Codes | None = None
-    for group in _groups(schema):
+    for group in _rule_groups(schema):
         faults = group.faults(codes, rows)
         if faults.any():
             made = {name: column.copy() for name, column in codes.items()} if made is None else made
-            _repair(group, made, faults, rng, fixed)
+            _repair_rows(group, made, faults, rng, fixed)
     return codes if made is None else made
 
 
-def _repair(group: _Tied, codes: Codes, faults: NDArray[np.int16], rng: Generator, fixed: Collection[str]) -> None:
+def _repair_rows(
+    group: _RuleGroup, codes: Codes, faults: NDArray[np.int16], rng: Generator, fixed: Collection[str]
+) -> None:
     """Make every row keep the rules of one group, which no other group can undo."""
     free = [name for name in codes if name not in fixed and name in group.columns]
     work = 0
-    for _ in range(EXCHANGES):
+    for _ in range(MAX_REPAIR_ROUNDS):
         before = int(faults.sum())
         for name in free:
-            _exchange(group, codes, name, faults, rng)
-            work += PAIRINGS * group.width
+            _exchange_column(group, codes, name, faults, rng)
+            work += RULE_LOOKUPS_PER_EXCHANGE * group.width
             if not faults.any():
                 return
             if work > MAX_EXCHANGE_WORK:
                 break
-        if work > MAX_EXCHANGE_WORK or int(faults.sum()) > max(before * WORTHWHILE, FEW):
+        if work > MAX_EXCHANGE_WORK or int(faults.sum()) > max(before * STALLED_REPAIR_SHARE, STALLED_REPAIR_ROWS):
             break
     bad = faults > 0
-    _copy(group, codes, bad, rng, fixed)
+    _copy_donors(group, codes, bad, rng, fixed)
     if bad.any():
-        _redraw(group, codes, bad, rng, fixed)
+        _redraw_codes(group, codes, bad, rng, fixed)
 
 
-def _exchange(group: _Tied, codes: Codes, name: str, faults: NDArray[np.int16], rng: Generator) -> None:
+def _exchange_column(group: _RuleGroup, codes: Codes, name: str, faults: NDArray[np.int16], rng: Generator) -> None:
     """Let every impossible row exchange its code of one column with a random row, where fewer rules are broken after it."""
-    for here, there in _pairs(faults > 0, rng):
-        _swap(group, codes, name, faults, here, there)
+    for here, there in _pair_rows(faults > 0, rng):
+        _swap_if_better(group, codes, name, faults, here, there)
 
 
-def _pairs(bad: Flags, rng: Generator) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _pair_rows(bad: Flags, rng: Generator) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Every impossible row beside another of them, then beside a possible one; where most are impossible, all rows in pairs."""
     if 4 * int(bad.sum()) >= bad.size:
         rows = rng.permutation(bad.size)
@@ -188,8 +190,8 @@ def _pairs(bad: Flags, rng: Generator) -> Iterator[tuple[NDArray[np.int64], NDAr
     yield here[first][~bad[there]], there[~bad[there]]
 
 
-def _swap(
-    group: _Tied,
+def _swap_if_better(
+    group: _RuleGroup,
     codes: Codes,
     name: str,
     faults: NDArray[np.int16],
@@ -204,21 +206,21 @@ def _swap(
     faults[here[better]], faults[there[better]] = now_here[better], now_there[better]
 
 
-def _copy(group: _Tied, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
+def _copy_donors(group: _RuleGroup, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
     """Rows that are left take over what a possible row with the same fixed codes has in the columns of the group."""
     here = np.flatnonzero(bad)
     names = sorted(group.columns)
-    source = donors([codes[name] for name in names if name in fixed], bad, here, rng)
+    source = draw_donors([codes[name] for name in names if name in fixed], bad, here, rng)
     here, source = here[source >= 0], source[source >= 0]
     for name in names:
         codes[name][here] = codes[name][source]
     bad[here] = False
 
 
-def _redraw(group: _Tied, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
+def _redraw_codes(group: _RuleGroup, codes: Codes, bad: Flags, rng: Generator, fixed: Collection[str]) -> None:
     """New codes for the rows that are left, one set of columns after the other, until every declaration is satisfied."""
     free_names = sorted(group.columns - set(fixed))
-    for _ in range(EXCHANGES):
+    for _ in range(MAX_REPAIR_ROUNDS):
         for clique, zeros in group.masks.items():
             free = [i for i, name in enumerate(clique) if name not in fixed]
             for row in np.flatnonzero(zeros[tuple(codes[name] for name in clique)] & bad):
@@ -233,7 +235,7 @@ def _redraw(group: _Tied, codes: Codes, bad: Flags, rng: Generator, fixed: Colle
         bad[:] = group.faults(codes, bad.size) > 0
         if not bad.any():
             return
-        for name in free_names if group.unmasked else ():
+        for name in free_names if group.unmasked_predicates else ():
             codes[name][bad] = rng.integers(0, group.schema.codecs[name].size, int(bad.sum()))
     columns = ", ".join(sorted(group.columns))
     raise Refused(f"{columns}: what is declared impossible leaves hardly a row possible. Loosen it in the schema")

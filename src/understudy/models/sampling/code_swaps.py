@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-ROUNDS, PROPOSALS, ACCEPTED = 10, 4096, 20
+SWAP_ROUNDS, MAX_SWAP_PROPOSALS, PROPOSALS_PER_SWAP = 10, 4096, 20
 """Rounds of exchanges, rows proposed in each, and of how many proposals one is carried out: many at once would overshoot."""
 
-LEAST = 1.0
+MIN_SWAP_EXPECTED_ROWS = 1.0
 """Rows that a cell must expect to be aimed at."""
 
-REACH = 6
+MAX_SWAP_REACH_LOG2 = 6
 """Partners stand up to 2 to this power rows apart in an order that is random inside each group."""
 
 
-def exchanged(
+def swap_codes(
     codes: NDArray[np.unsignedinteger],
     others: Mapping[str, NDArray[np.unsignedinteger]],
     expected: Mapping[str, Array],
@@ -43,7 +43,7 @@ def exchanged(
 
     >>> codes, other = np.array([0, 0, 1, 1], np.uint8), np.array([0, 0, 1, 1], np.uint8)
     >>> even, one = {"z": np.full((2, 2), 0.25)}, np.zeros(4, np.int64)
-    >>> better = exchanged(codes, {"z": other}, even, np.array([0, 2, 1, 3]), one, np.random.default_rng(0))
+    >>> better = swap_codes(codes, {"z": other}, even, np.array([0, 2, 1, 3]), one, np.random.default_rng(0))
     >>> np.bincount(other * 2 + better, minlength=4).tolist()
     [1, 1, 1, 1]
     """
@@ -61,10 +61,10 @@ def exchanged(
         for column, length in zip(columns, lengths, strict=True)
     ]
     excess = np.concatenate(found) - goal
-    counted = goal >= LEAST
+    counted = goal >= MIN_SWAP_EXPECTED_ROWS
     groups = members[order]
-    for _ in range(ROUNDS):
-        here, there = _proposed(groups, min(PROPOSALS, max(rows // 4, 16)), rng)
+    for _ in range(SWAP_ROUNDS):
+        here, there = _propose_swaps(groups, min(MAX_SWAP_PROPOSALS, max(rows // 4, 16)), rng)
         here, there = order[here], order[there]
         differ = mine[here] != mine[there]
         here, there = here[differ], there[differ]
@@ -73,13 +73,15 @@ def exchanged(
             a, b = (
                 np.stack([column[at] for column in columns], axis=1) * np.int32(width) + starts for at in (here, there)
             )
-            _carry_out(mine, excess, counted, (here, a), (there, b))
+            _apply_swaps(mine, excess, counted, (here, a), (there, b))
     return mine.astype(codes.dtype)
 
 
-def _proposed(groups: NDArray[np.int64], proposals: int, rng: Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _propose_swaps(
+    groups: NDArray[np.int64], proposals: int, rng: Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pairs of places in the same group, no place twice: every second stretch of some length looks at the next."""
-    reach = int(2 ** (rng.random() * min(REACH, math.log2(groups.size / 2))))
+    reach = int(2 ** (rng.random() * min(MAX_SWAP_REACH_LOG2, math.log2(groups.size / 2))))
     half = groups.size // (2 * reach) * reach
     if not half:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -90,7 +92,7 @@ def _proposed(groups: NDArray[np.int64], proposals: int, rng: Generator) -> tupl
     return first, first + reach
 
 
-def _carry_out(
+def _apply_swaps(
     mine: NDArray[np.int32],
     excess: Array,
     counted: NDArray[np.bool_],
@@ -107,7 +109,7 @@ def _carry_out(
     change = (down[a + x] + up[a + y] + down[b + y] + up[b + x]) * (a != b)
     gain = change.sum(axis=1)
     better = np.flatnonzero(gain < 0)
-    most = max(1, here.size // ACCEPTED)
+    most = max(1, here.size // PROPOSALS_PER_SWAP)
     if better.size > most:
         better = better[np.argpartition(gain[better], most - 1)[:most]]
     a, b, x, y = a[better], b[better], x[better], y[better]

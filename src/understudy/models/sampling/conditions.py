@@ -15,10 +15,10 @@ from understudy.measurements import Clique
 from understudy.models.sampling.rounding import round_groups
 from understudy.schema import Schema
 
-Given = Mapping[str, NDArray[np.integer]]
+GivenCodes = Mapping[str, NDArray[np.integer]]
 
 
-def check_given(schema: Schema, given: Given) -> int:
+def check_given(schema: Schema, given: GivenCodes) -> int:
     """The number of partial rows; refuses codes that are no codes.
 
     >>> from understudy.schema import Boolean
@@ -43,7 +43,7 @@ def check_given(schema: Schema, given: Given) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class RowGroups:
     """Rows that share the same given codes: the distinct `keys`, and which of them each row has."""
 
     keys: NDArray[np.int64]
@@ -55,15 +55,15 @@ class Groups:
         return np.bincount(self.member, minlength=len(self.keys))
 
 
-def group(given: Given, clique: Clique, rows: int) -> Groups:
+def group_rows(given: GivenCodes, clique: Clique, rows: int) -> RowGroups:
     """Gather rows by their codes in a clique's columns; the empty clique puts them all in one group.
 
-    >>> groups = group({"a": np.array([1, 0, 1])}, ("a",), 3)
+    >>> groups = group_rows({"a": np.array([1, 0, 1])}, ("a",), 3)
     >>> groups.keys.tolist(), groups.member.tolist(), groups.counts.tolist()
     ([[0], [1]], [1, 0, 1], [1, 2])
     """
     if not clique:
-        return Groups(np.zeros((1, 0), np.int64), np.zeros(rows, np.int64))
+        return RowGroups(np.zeros((1, 0), np.int64), np.zeros(rows, np.int64))
     columns = [np.asarray(given[name]).astype(np.int64) for name in clique]
     radix = tuple(int(column.max(initial=0)) + 1 for column in columns)
     if math.prod(radix) < 2**62:  # one number per row sorts many times faster than a row of numbers
@@ -71,16 +71,18 @@ def group(given: Given, clique: Clique, rows: int) -> Groups:
         keys = np.column_stack(np.unravel_index(cells, radix)).astype(np.int64)
     else:
         keys, member = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-    return Groups(keys, member.reshape(-1))
+    return RowGroups(keys, member.reshape(-1))
 
 
-def deal(expected: NDArray[np.float64], sizes: NDArray[np.int64], groups: Groups, rng: Generator) -> NDArray[np.int64]:
+def deal_cells(
+    expected: NDArray[np.float64], sizes: NDArray[np.int64], groups: RowGroups, rng: Generator
+) -> NDArray[np.int64]:
     """For every row the index of a cell of its group: counts by rounding, and inside a group every row equally likely to get each.
 
     `sizes[g]` consecutive entries of `expected` belong to group g. A row's own distribution is exactly its group's.
 
-    >>> groups = Groups(np.array([[0], [1]]), np.array([1, 0, 1, 1]))
-    >>> cells = deal(np.array([1.0, 1.0, 2.0]), np.array([1, 2]), groups, np.random.default_rng(0))
+    >>> groups = RowGroups(np.array([[0], [1]]), np.array([1, 0, 1, 1]))
+    >>> cells = deal_cells(np.array([1.0, 1.0, 2.0]), np.array([1, 2]), groups, np.random.default_rng(0))
     >>> int(cells[1]), sorted(set(cells[[0, 2, 3]].tolist()))
     (0, [1, 2])
     """

@@ -34,21 +34,21 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.measurements import Clique
-from understudy.models.progress import teller
+from understudy.models.progress import progress_reporter
 from understudy.models.rules.structural_zeros import Masks, impossible_masks, impossible_rows, keep_possible
-from understudy.models.sampling.rounding import shuffled_codes
+from understudy.models.sampling.rounding import draw_shuffled_codes
 from understudy.models.sampling.unmeasured import uniform_shares
 from understudy.schema import Schema
 
-Table = NDArray[np.uint32]
+CodeTable = NDArray[np.uint32]
 """One line per column of the schema, one entry per row."""
 
-COPIED = 0.1
+MIN_COPY_SHARE = 0.1
 """The share of pairs that is taken to be held at least: some copies are needed to bring about strong relations at all."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pace:
+class GumSchedule:
     """How long and how boldly rows are moved.
 
     `patience` iterations without an error `least` (relative) below the best one end it.
@@ -63,14 +63,14 @@ class Pace:
     def step(self, iteration: int) -> float:
         """The share α of a cell's rows by which it may grow.
 
-        >>> [round(Pace().step(i), 4) for i in (0, 19, 20, 40)]
+        >>> [round(GumSchedule().step(i), 4) for i in (0, 19, 20, 40)]
         [1.0, 1.0, 0.84, 0.7056]
         """
         return float(self.decay ** (iteration // self.every))
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
+class GumTable:
     """Codes by column, and the mean error after each iteration: ½·L1 distance to the targets, as a share of the rows."""
 
     table: dict[str, NDArray[np.unsignedinteger]]
@@ -78,14 +78,14 @@ class Grown:
 
 
 @dataclass(frozen=True, eq=False)
-class _Goal:
+class _MarginalTarget:
     """A marginal in numbers: its columns' places, the stride of each, and the rows wanted in each cell."""
 
     columns: tuple[int, ...]
     sizes: tuple[int, ...]
     wanted: NDArray[np.float64]
 
-    def cells(self, table: Table) -> NDArray[np.uint32]:
+    def cells(self, table: CodeTable) -> NDArray[np.uint32]:
         """The cell each row lies in."""
         found: NDArray[np.uint32] = table[self.columns[0]]
         for place, size in zip(self.columns[1:], self.sizes[1:], strict=True):
@@ -97,29 +97,33 @@ class _Goal:
         return np.bincount(cells, minlength=self.wanted.size)
 
 
-def grow(
-    schema: Schema, targets: Mapping[Clique, NDArray[np.float64]], rows: int, rng: Generator, pace: Pace | None = None
-) -> Grown:
+def run_gum(
+    schema: Schema,
+    targets: Mapping[Clique, NDArray[np.float64]],
+    rows: int,
+    rng: Generator,
+    pace: GumSchedule | None = None,
+) -> GumTable:
     """A table of that many rows whose marginals come close to the targets; no row is impossible.
 
     Targets are non-negative counts of any scale, and agree where they overlap; one over a single column also says how the table starts.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
-    >>> grown = grow(schema, {("smoker", "cough"): np.array([[60.0, 10.0], [5.0, 25.0]])}, 100, np.random.default_rng(0))
+    >>> grown = run_gum(schema, {("smoker", "cough"): np.array([[60.0, 10.0], [5.0, 25.0]])}, 100, np.random.default_rng(0))
     >>> np.bincount(grown.table["smoker"] * 2 + grown.table["cough"]).tolist()
     [60, 10, 5, 25]
     """
-    pace = pace or Pace()
+    pace = pace or GumSchedule()
     masks = impossible_masks(schema)
-    table = _start(schema, targets, rows, rng)
-    goals = [_goal(schema, clique, targets[clique], rows) for clique in _largest(targets) if rows]
-    held = max(COPIED, _held(goals, len(schema)))
+    table = _start_table(schema, targets, rows, rng)
+    goals = [_build_target(schema, clique, targets[clique], rows) for clique in _maximal_cliques(targets) if rows]
+    held = max(MIN_COPY_SHARE, _held_pair_share(goals, len(schema)))
     best, lowest, since, errors = table.copy(), math.inf, 0, []
-    tell = teller(None)
+    tell = progress_reporter(None)
     for iteration in range(pace.iterations + 1 if goals else 0):
         tell(iteration, iteration / max(pace.iterations, 1))
-        away = [_error(goal, table) for goal in goals]
+        away = [_target_error(goal, table) for goal in goals]
         errors.append(float(np.mean(away)) / rows)
         since = 0 if errors[-1] < lowest * (1 - pace.least) else since + 1
         if errors[-1] < lowest:
@@ -128,27 +132,27 @@ def grow(
             break
         copies = held * (0.5 if iteration % 2 == 0 else 1.0)
         for at in np.argsort(away, kind="stable")[::-1]:
-            _push(goals[at], table, pace.step(iteration), copies, rng, masks, schema)
-    return Grown({n: best[i].astype(schema.codecs[n].dtype) for i, n in enumerate(schema)}, tuple(errors))
+            _move_rows(goals[at], table, pace.step(iteration), copies, rng, masks, schema)
+    return GumTable({n: best[i].astype(schema.codecs[n].dtype) for i, n in enumerate(schema)}, tuple(errors))
 
 
-def _start(schema: Schema, targets: Mapping[Clique, NDArray[np.float64]], rows: int, rng: Generator) -> Table:
+def _start_table(schema: Schema, targets: Mapping[Clique, NDArray[np.float64]], rows: int, rng: Generator) -> CodeTable:
     columns = {}
     for name, codec in schema.codecs.items():
         counts = targets.get((name,))
         shares = uniform_shares(schema, (name,)) if counts is None or counts.sum() <= 0 else counts / counts.sum()
-        columns[name] = shuffled_codes(shares, rows, rng, codec.dtype)
+        columns[name] = draw_shuffled_codes(shares, rows, rng, codec.dtype)
     possible = keep_possible(schema, dict(columns), rows, rng)
     return np.stack([possible[name] for name in schema]).astype(np.uint32)
 
 
-def _held(goals: Sequence[_Goal], columns: int) -> float:
+def _held_pair_share(goals: Sequence[_MarginalTarget], columns: int) -> float:
     """The share of all pairs of columns that some goal holds."""
     pairs = {pair for goal in goals for pair in combinations(goal.columns, 2)}
     return len(pairs) / max(columns * (columns - 1) // 2, 1)
 
 
-def _largest(cliques: Iterable[Clique]) -> list[Clique]:
+def _maximal_cliques(cliques: Iterable[Clique]) -> list[Clique]:
     """Those that no other one holds: targets that agree need no goal for what a larger one says as well."""
     kept: list[Clique] = []
     for clique in sorted(cliques, key=len, reverse=True):
@@ -157,18 +161,20 @@ def _largest(cliques: Iterable[Clique]) -> list[Clique]:
     return kept
 
 
-def _goal(schema: Schema, clique: Clique, wanted: NDArray[np.float64], rows: int) -> _Goal:
+def _build_target(schema: Schema, clique: Clique, wanted: NDArray[np.float64], rows: int) -> _MarginalTarget:
     names = list(schema)
     mass = float(wanted.sum())
     shares = wanted / mass if mass > 0 else uniform_shares(schema, clique)
-    return _Goal(tuple(names.index(n) for n in clique), schema.sizes(clique), shares.ravel() * rows)
+    return _MarginalTarget(tuple(names.index(n) for n in clique), schema.sizes(clique), shares.ravel() * rows)
 
 
-def _error(goal: _Goal, table: Table) -> float:
+def _target_error(goal: _MarginalTarget, table: CodeTable) -> float:
     return 0.5 * float(np.abs(goal.counts(goal.cells(table)) - goal.wanted).sum())
 
 
-def _push(goal: _Goal, table: Table, step: float, copies: float, rng: Generator, masks: Masks, schema: Schema) -> None:
+def _move_rows(
+    goal: _MarginalTarget, table: CodeTable, step: float, copies: float, rng: Generator, masks: Masks, schema: Schema
+) -> None:
     """Move rows from the cells of one marginal that hold too many to those that hold too few."""
     cells = goal.cells(table)
     counts = goal.counts(cells)
@@ -184,7 +190,7 @@ def _push(goal: _Goal, table: Table, step: float, copies: float, rng: Generator,
     losses = np.floor(surplus * (moved / surplus.sum()) + rng.random(gain.size)).astype(np.int64)
     # Cells gain or lose, never both: one pass picks the rows that leave and the rows that are copied.
     filled = counts > 0
-    picked = _pick(cells, counts, np.where(filled, np.minimum(gains, counts), 0) + losses, rng)
+    picked = _pick_rows(cells, counts, np.where(filled, np.minimum(gains, counts), 0) + losses, rng)
     leaves = losses[cells[picked]] > 0
     leaving, models = rng.permutation(picked[leaves]), picked[~leaves]
     copied = models[rng.random(models.size) < copies] if copies < 1 else models
@@ -194,10 +200,10 @@ def _push(goal: _Goal, table: Table, step: float, copies: float, rng: Generator,
     copied = copied[: leaving.size]
     table[:, leaving[: copied.size]] = table[:, copied]
     rest = leaving[copied.size : copied.size + into.size]
-    _overwrite(goal, table, rest, into[: rest.size], masks, schema)
+    _overwrite_rows(goal, table, rest, into[: rest.size], masks, schema)
 
 
-def _pick(
+def _pick_rows(
     cells: NDArray[np.uint32], counts: NDArray[np.int64], wanted: NDArray[np.int64], rng: Generator
 ) -> NDArray[np.int64]:
     """So many rows of each cell, at random without repetition; now and then a few less.
@@ -220,8 +226,13 @@ def _pick(
     return cut[turned < wanted[there]]
 
 
-def _overwrite(
-    goal: _Goal, table: Table, rows: NDArray[np.int64], cells: NDArray[np.int64], masks: Masks, schema: Schema
+def _overwrite_rows(
+    goal: _MarginalTarget,
+    table: CodeTable,
+    rows: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    masks: Masks,
+    schema: Schema,
 ) -> None:
     """Give rows the codes of cells; one that would become impossible stays as it is."""
     codes = np.unravel_index(cells, goal.sizes)

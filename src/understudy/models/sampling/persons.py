@@ -16,13 +16,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.models.sampling.conditions import group
+from understudy.models.sampling.conditions import group_rows
 
-FIRST, LAST = 10**15, 8 * 10**15
+MIN_KEY_START, MAX_KEY_START = 10**15, 8 * 10**15
 """Generated keys begin somewhere between these: whole numbers of 16 digits, exact in every format, and nobody's own."""
 
 
-def gathered(
+def gather_persons(
     codes: Mapping[str, NDArray[np.integer]],
     constants: Sequence[str],
     sizes: Sequence[int],
@@ -32,19 +32,19 @@ def gathered(
     """An order of the rows in which each person's stand together, and the number of the person each then belongs to.
 
     >>> codes = {"sex": np.array([0, 1, 0, 1, 0, 0])}
-    >>> order, person = gathered(codes, ["sex"], [0, 1], 6, np.random.default_rng(0))
+    >>> order, person = gather_persons(codes, ["sex"], [0, 1], 6, np.random.default_rng(0))
     >>> [codes["sex"][order].tolist()[i : i + 2] for i in (0, 2, 4)], person.tolist()
     ([[0, 0], [0, 0], [1, 1]], [0, 0, 1, 1, 2, 2])
     """
-    groups = group(codes, tuple(constants), rows)
+    groups = group_rows(codes, tuple(constants), rows)
     left = groups.counts.astype(np.int64)
     taken = []
-    for k, wanted in reversed(list(enumerate(_wanted(sizes, rows), start=1))):
+    for k, wanted in reversed(list(enumerate(_persons_by_size(sizes, rows), start=1))):
         if k == 1:
             placed = left.copy()
         else:
             room = left // k
-            placed = _spread(room, min(wanted, int(room.sum())), rng)
+            placed = _spread_persons(room, min(wanted, int(room.sum())), rng)
         left = left - k * placed
         taken.append((k, placed))
     # Rows in random order, then by group; the persons of a group take them in turn.
@@ -61,7 +61,7 @@ def gathered(
     return order[first + within], np.repeat(np.arange(shuffled.size), pieces)
 
 
-def _wanted(sizes: Sequence[int], rows: int) -> list[int]:
+def _persons_by_size(sizes: Sequence[int], rows: int) -> list[int]:
     """How many persons have 1, 2, … rows, in proportion to the histogram, such that all rows are theirs."""
     weights = np.array(sizes if sum(sizes) else [1], np.float64)
     shares = weights / weights.sum()
@@ -69,7 +69,7 @@ def _wanted(sizes: Sequence[int], rows: int) -> list[int]:
     return [round(persons * share) for share in shares]
 
 
-def _spread(room: NDArray[np.int64], wanted: int, rng: Generator) -> NDArray[np.int64]:
+def _spread_persons(room: NDArray[np.int64], wanted: int, rng: Generator) -> NDArray[np.int64]:
     """So many persons over groups, each place equally likely."""
     if wanted >= int(room.sum()):
         return room.copy()
@@ -77,10 +77,10 @@ def _spread(room: NDArray[np.int64], wanted: int, rng: Generator) -> NDArray[np.
     return np.bincount(rng.permutation(slots)[:wanted], minlength=room.size).astype(np.int64)
 
 
-def speaker(person: NDArray[np.int64], turn: int = 0) -> NDArray[np.int64]:
+def representative_rows(person: NDArray[np.int64], turn: int = 0) -> NDArray[np.int64]:
     """For each row, which row speaks for its person: the first, or the next one at each turn. A person's rows stand together.
 
-    >>> speaker(np.array([0, 0, 1])).tolist(), speaker(np.array([0, 0, 1]), 1).tolist()
+    >>> representative_rows(np.array([0, 0, 1])).tolist(), representative_rows(np.array([0, 0, 1]), 1).tolist()
     ([0, 0, 2], [1, 1, 2])
     """
     begins = np.diff(person, prepend=-1) != 0

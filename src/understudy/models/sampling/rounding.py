@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-SNAP = 1e-9
+INTEGER_SNAP_DISTANCE = 1e-9
 """A scaled count this close to an integer is that integer: division by the total must not make a fraction of it."""
 
 
@@ -64,7 +64,7 @@ def round_groups(
     # Cells first divided by their sum: a tiny sum must not overflow the quotient.
     scaled = expected / np.repeat(np.where(sums > 0, sums, 1.0), sizes) * np.repeat(rows, sizes)
     nearest = np.rint(scaled)
-    scaled = np.where(np.abs(scaled - nearest) <= SNAP + nearest * 2.0**-50, nearest, scaled)
+    scaled = np.where(np.abs(scaled - nearest) <= INTEGER_SNAP_DISTANCE + nearest * 2.0**-50, nearest, scaled)
     whole = np.floor(scaled)
     fraction = scaled - whole
     missing = rows - np.add.reduceat(whole, starts).astype(np.int64)
@@ -82,22 +82,22 @@ def round_groups(
     return np.asarray(whole + extra, np.int64)
 
 
-def left_over(expected: NDArray[np.float64]) -> NDArray[np.float64]:
+def fraction_variance(expected: NDArray[np.float64]) -> NDArray[np.float64]:
     """The variance that rounding leaves in every cell: p(1 - p) for a fraction p of a row, nothing where the expectation is whole.
 
-    >>> left_over(np.array([3.0, 0.5, 7.9])).round(2).tolist()
+    >>> fraction_variance(np.array([3.0, 0.5, 7.9])).round(2).tolist()
     [0.0, 0.25, 0.09]
     """
     part = np.asarray(expected, np.float64) % 1.0
     return np.asarray(part * (1 - part))
 
 
-def shuffled_codes(
+def draw_shuffled_codes(
     shares: NDArray[np.float64], rows: int, rng: Generator, dtype: np.dtype[np.unsignedinteger]
 ) -> NDArray[np.unsignedinteger]:
     """One column of `rows` codes in random order, its counts rounded from `shares`.
 
-    >>> sorted(shuffled_codes(np.array([0.25, 0.75]), 4, np.random.default_rng(0), np.dtype(np.uint8)).tolist())
+    >>> sorted(draw_shuffled_codes(np.array([0.25, 0.75]), 4, np.random.default_rng(0), np.dtype(np.uint8)).tolist())
     [0, 1, 1, 1]
     """
     codes = np.repeat(np.arange(shares.size, dtype=dtype), round_counts(shares, rows, rng))

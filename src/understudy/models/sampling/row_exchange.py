@@ -23,22 +23,22 @@ from numpy.typing import NDArray
 from understudy.measurements import Clique
 
 Array = NDArray[np.float64]
-Rows = NDArray[np.int32]
+RowCodes = NDArray[np.int32]
 
-PROPOSALS = 5
+EXCHANGE_PROPOSALS_PER_ROW = 5
 """Exchanges proposed for each row of the table."""
 
-BATCH = 256
+MAX_PROPOSAL_BATCH = 256
 """Proposals judged together, at most."""
 
-LEAST, STEP = 0.02, 0.01
+MIN_ACCEPTED_SHARE, ACCEPTED_EXCESS_SHARE = 0.02, 0.01
 """Exchanges carried out at once, for they overshoot together: this share of a batch, or of the rows that the worst table is off by."""
 
 
-class Cells:
+class CellIndex:
     """Cells of several tables laid end to end, and where rows fall into them.
 
-    >>> cells = Cells([("a", "b"), ("b",)], {"a": 2, "b": 3})
+    >>> cells = CellIndex([("a", "b"), ("b",)], {"a": 2, "b": 3})
     >>> cells.of(np.array([[1, 2]], np.int32)).tolist(), cells.size
     ([[5, 8]], 9)
     """
@@ -58,14 +58,14 @@ class Cells:
                 stride *= sizes[name]
             self.size += stride
 
-    def of(self, rows: Rows) -> Rows:
+    def of(self, rows: RowCodes) -> RowCodes:
         """The cell of each row in each table."""
-        found: Rows = self.starts + rows[:, self.columns[0]] * self.strides[0]
+        found: RowCodes = self.starts + rows[:, self.columns[0]] * self.strides[0]
         for columns, strides in zip(self.columns[1:], self.strides[1:], strict=True):
             found += rows[:, columns] * strides
         return found
 
-    def counts(self, rows: Rows, block: int = 8192) -> NDArray[np.int64]:
+    def counts(self, rows: RowCodes, block: int = 8192) -> NDArray[np.int64]:
         """How many rows fall into each cell."""
         found = np.zeros(self.size, np.int64)
         for start in range(0, len(rows), block):
@@ -73,15 +73,15 @@ class Cells:
         return found
 
 
-def refined(
-    rows: Rows,
-    fresh: Rows,
+def refine_rows(
+    rows: RowCodes,
+    fresh: RowCodes,
     aims: Mapping[Clique, Array],
     sizes: Mapping[str, int],
     rng: Generator,
     *,
     rare: float = 0.0,
-) -> Rows:
+) -> RowCodes:
     """As many rows, some of them exchanged for fresh ones, so that they come nearer to the aims: a table of counts for each clique.
 
     Cells of a table that expect fewer than `rare` rows count as one: which of them have a row is left to chance.
@@ -89,22 +89,22 @@ def refined(
     >>> rng = np.random.default_rng(0)
     >>> pool = rng.integers(0, 2, (4000, 2)).astype(np.int32)
     >>> aims = {("a", "b"): np.array([[300.0, 200.0], [200.0, 300.0]])}
-    >>> better = refined(pool[:1000], pool[1000:], aims, {"a": 2, "b": 2}, rng)
+    >>> better = refine_rows(pool[:1000], pool[1000:], aims, {"a": 2, "b": 2}, rng)
     >>> bool(np.abs(np.bincount(better @ [2, 1]) - [300, 200, 200, 300]).max() <= 3)
     True
     """
     rows = rows.copy()
-    cells = Cells(list(aims), sizes)
+    cells = CellIndex(list(aims), sizes)
     aim = np.concatenate([np.asarray(table, np.float64).ravel() for table in aims.values()])
     each = np.repeat(np.arange(len(aims)), [one.size for one in aims.values()])
-    pool = _pooled(aim, each, rare)
+    pool = _pool_rare_cells(aim, each, rare)
     table = np.zeros(int(pool.max()) + 1, np.int64)
     table[pool] = each
     aim = np.bincount(pool, aim)
     weight = 1 / (1 + np.sqrt(np.maximum(aim, 0)))
     excess = np.bincount(pool, cells.counts(rows), minlength=aim.size) - aim
-    batch = int(np.clip(len(rows) // 64, 16, BATCH))
-    batches = math.ceil(PROPOSALS * len(rows) / batch)
+    batch = int(np.clip(len(rows) // 64, 16, MAX_PROPOSAL_BATCH))
+    batches = math.ceil(EXCHANGE_PROPOSALS_PER_ROW * len(rows) / batch)
     if len(rows) < 2 * batch or len(fresh) < batch:
         return rows
     at, spot, worst = 0, 0, 0.0
@@ -123,7 +123,7 @@ def refined(
         better = np.flatnonzero(change < 0)
         if step % 16 == 0:  # tables of triples have many cells
             worst = float(np.bincount(table, np.abs(excess)).max())
-        most = max(1, int(max(LEAST * batch, min(STEP * worst, batch / 2))))
+        most = max(1, int(max(MIN_ACCEPTED_SHARE * batch, min(ACCEPTED_EXCESS_SHARE * worst, batch / 2))))
         if better.size > most:
             better = better[np.argpartition(change[better], most - 1)[:most]]
         if better.size:
@@ -133,12 +133,12 @@ def refined(
     return rows
 
 
-def _pooled(aim: Array, table: NDArray[np.int64], rare: float) -> NDArray[np.int64]:
+def _pool_rare_cells(aim: Array, table: NDArray[np.int64], rare: float) -> NDArray[np.int64]:
     """For each cell of each table the number of the one that stands for it.
 
     The nearest whole number to 0.3 rows is none: aimed at one by one, rare combinations would die out.
 
-    >>> _pooled(np.array([0.1, 4.0, 0.2, 3.0]), np.array([0, 0, 0, 1]), 0.5).tolist()
+    >>> _pool_rare_cells(np.array([0.1, 4.0, 0.2, 3.0]), np.array([0, 0, 0, 1]), 0.5).tolist()
     [0, 2, 0, 3]
     """
     common = aim >= rare

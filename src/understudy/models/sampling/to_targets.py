@@ -20,32 +20,32 @@ from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.inference.calibrated_tree import Beliefs
 from understudy.models.model import Codes
-from understudy.models.sampling.row_exchange import Rows, refined
+from understudy.models.sampling.row_exchange import RowCodes, refine_rows
 from understudy.models.sampling.tree_rows import sample_tree
-from understudy.models.sampling.unmeasured import fill
+from understudy.models.sampling.unmeasured import fill_columns
 from understudy.schema import Schema
 
 Array = NDArray[np.float64]
 
-FEW, MANY = 64, 1 << 17
+MIN_REFINED_ROWS, MAX_REFINED_ROWS = 64, 1 << 17
 """Rows from which and up to which a sample is refined."""
 
-FRESH = 3
+FRESH_ROWS_PER_ROW = 3
 """Fresh rows for each row of a sample that is refined."""
 
-TABLES, CELLS = 400, 1 << 22
+MAX_TARGET_TABLES, MAX_TARGET_CELLS = 400, 1 << 22
 """Tables that are looked after at most, and their cells."""
 
 
-def drawn(
+def draw_tree_rows(
     schema: Schema, beliefs: Beliefs, rows: int, rng: Generator, far: Mapping[Clique, Array] | None = None
 ) -> Codes:
     """Rows of a tree as rounding leaves them; `far` as `sample_tree` takes it."""
     types = {name: codec.dtype for name, codec in schema.codecs.items()}
-    return fill(schema, dict(sample_tree(beliefs, rows, rng, types, far)), rows, rng)
+    return fill_columns(schema, dict(sample_tree(beliefs, rows, rng, types, far)), rows, rng)
 
 
-def shares_to_meet(
+def target_shares(
     schema: Schema,
     beliefs: Beliefs,
     parts: Collection[Clique],
@@ -56,14 +56,14 @@ def shares_to_meet(
     names = [name for name in schema if schema.codecs[name].size > 1]
     nodes = [set(node) for node in beliefs.tree.nodes]
     taken = {frozenset(aim) for aim in aims}
-    held = [c for c in parts if len(c) == 3 and math.prod(schema.sizes(c)) <= CELLS // 64]
+    held = [c for c in parts if len(c) == 3 and math.prod(schema.sizes(c)) <= MAX_TARGET_CELLS // 64]
     pairs = [pair for pair in combinations(names, 2) if frozenset(pair) not in taken]
     pairs.sort(key=lambda pair: not any(set(pair) <= node for node in nodes))
     chosen: list[Clique] = []
-    room = CELLS
+    room = MAX_TARGET_CELLS
     for clique in [*aims, *held, *pairs]:
         size = math.prod(schema.sizes(clique))
-        if len(chosen) < TABLES and size <= room:
+        if len(chosen) < MAX_TARGET_TABLES and size <= room:
             chosen.append(clique)
             room -= size
     try:
@@ -73,18 +73,20 @@ def shares_to_meet(
     return {clique: table / max(float(table.sum()), 1e-300) for clique, table in tables.items()}
 
 
-def met(
+def draw_matching_rows(
     schema: Schema, beliefs: Beliefs, tables: Mapping[Clique, Array], rows: int, rng: Generator, *, rare: float
 ) -> Codes:
     """Rows of a tree, refined so that they meet tables of shares."""
     if not tables:  # a single column
-        return drawn(schema, beliefs, rows, rng)
-    first, fresh = (_laid(drawn(schema, beliefs, many, rng)) for many in (rows, FRESH * rows))
+        return draw_tree_rows(schema, beliefs, rows, rng)
+    first, fresh = (
+        _stack_columns(draw_tree_rows(schema, beliefs, many, rng)) for many in (rows, FRESH_ROWS_PER_ROW * rows)
+    )
     sizes = {name: codec.size for name, codec in schema.codecs.items()}
-    found = refined(first, fresh, {clique: rows * table for clique, table in tables.items()}, sizes, rng, rare=rare)
+    found = refine_rows(first, fresh, {clique: rows * table for clique, table in tables.items()}, sizes, rng, rare=rare)
     return {name: found[:, i].astype(codec.dtype) for i, (name, codec) in enumerate(schema.codecs.items())}
 
 
-def _laid(codes: Codes) -> Rows:
+def _stack_columns(codes: Codes) -> RowCodes:
     """Columns side by side."""
     return np.stack([np.asarray(column) for column in codes.values()], axis=1).astype(np.int32)

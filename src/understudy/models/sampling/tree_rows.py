@@ -22,19 +22,19 @@ from numpy.typing import NDArray
 
 from understudy.measurements import Clique
 from understudy.models.inference.calibrated_tree import Array, Beliefs
-from understudy.models.inference.junction_tree import ROOT
-from understudy.models.sampling.code_swaps import exchanged
-from understudy.models.sampling.conditions import Given, group
+from understudy.models.inference.junction_tree import NO_NODE
+from understudy.models.sampling.code_swaps import swap_codes
+from understudy.models.sampling.conditions import GivenCodes, group_rows
 
 Ints = NDArray[np.int64]
 
-BLOCK = 1 << 20
+SAMPLING_BLOCK_CELLS = 1 << 20
 """Cells that are worked on at a time."""
 
-LIKELIHOODS, LEAST = 1 << 25, 256
+MAX_LIKELIHOOD_CELLS, MIN_COMPLETED_ROWS = 1 << 25, 256
 """Cells of likelihood that are held at a time, and rows that are completed together however large that is."""
 
-STRATA = 16
+OFFSET_STRATA = 16
 """Neighbouring groups whose offsets share out the unit interval."""
 
 
@@ -52,16 +52,16 @@ def sample_tree(
     """
     codes: dict[str, NDArray[np.unsignedinteger]] = {}
     for node in beliefs.tree.order:
-        _extend(beliefs, node, codes, rows, rng, types, far or {})
+        _draw_node_columns(beliefs, node, codes, rows, rng, types, far or {})
     return codes
 
 
 def drawing_order(beliefs: Beliefs) -> Clique:
     """The order in which columns are drawn."""
-    return tuple(name for node in beliefs.tree.order for name in beliefs.new(node))
+    return tuple(name for node in beliefs.tree.order for name in beliefs.new_columns(node))
 
 
-def _extend(
+def _draw_node_columns(
     beliefs: Beliefs,
     node: int,
     codes: dict[str, NDArray[np.unsignedinteger]],
@@ -78,18 +78,18 @@ def _extend(
             continue
         table = beliefs.inside(node, (*known, name))
         size = beliefs.tree.sizes[name]
-        members = _cells(codes, known, beliefs, rows)
-        column = _dealt(table.reshape(-1, size), members, rng, types[name])
+        members = _cells_of_rows(codes, known, beliefs, rows)
+        column = _deal_codes(table.reshape(-1, size), members, rng, types[name])
         others = {other: codes[other] for other in codes if (other, name) in far}
         if others:
             # Another random order than the one the codes were dealt in: there they rise.
-            order = _gathered(members, table.size // size, rng)
-            column = exchanged(column, others, {other: far[other, name] for other in others}, order, members, rng)
+            order = _shuffle_in_groups(members, table.size // size, rng)
+            column = swap_codes(column, others, {other: far[other, name] for other in others}, order, members, rng)
         codes[name] = column
         known = (*known, name)
 
 
-def _cells(codes: Given, clique: Clique, beliefs: Beliefs, rows: int) -> Ints:
+def _cells_of_rows(codes: GivenCodes, clique: Clique, beliefs: Beliefs, rows: int) -> Ints:
     """The cell of a clique that each row lies in."""
     cells = np.zeros(rows, np.int64)
     for name in clique:
@@ -98,19 +98,19 @@ def _cells(codes: Given, clique: Clique, beliefs: Beliefs, rows: int) -> Ints:
     return cells
 
 
-def _dealt(
+def _deal_codes(
     weights: Array, members: Ints, rng: Generator, kind: np.dtype[np.unsignedinteger]
 ) -> NDArray[np.unsignedinteger]:
     """For every row a code, in proportion to the weights of its group."""
     counts = np.bincount(members, minlength=len(weights))
     present = np.flatnonzero(counts)
-    drawn = np.concatenate([np.zeros(0, kind), *_rounded(weights, present, counts[present], rng, kind)])
+    drawn = np.concatenate([np.zeros(0, kind), *_round_codes(weights, present, counts[present], rng, kind)])
     codes = np.empty(members.size, kind)
-    codes[_gathered(members, len(weights), rng)] = drawn
+    codes[_shuffle_in_groups(members, len(weights), rng)] = drawn
     return codes
 
 
-def _gathered(members: Ints, groups: int, rng: Generator) -> Ints:
+def _shuffle_in_groups(members: Ints, groups: int, rng: Generator) -> Ints:
     """Rows group by group, in random order inside each: one sort of (group, random bits, row) packed into one number."""
     row_bits, group_bits = int(members.size).bit_length(), int(groups).bit_length()
     free = min(63 - row_bits - group_bits, 32)
@@ -124,13 +124,13 @@ def _gathered(members: Ints, groups: int, rng: Generator) -> Ints:
     return keys
 
 
-def _rounded(
+def _round_codes(
     weights: Array, present: Ints, counts: Ints, rng: Generator, kind: np.dtype[np.unsignedinteger]
 ) -> Iterator[NDArray[np.unsignedinteger]]:
     """The codes of all groups that have rows, group by group and rising in each."""
     size = weights.shape[1]
-    offsets = _offsets(present.size, rng)
-    step = max(1, BLOCK // size)
+    offsets = _stratified_offsets(present.size, rng)
+    step = max(1, SAMPLING_BLOCK_CELLS // size)
     for start in range(0, present.size, step):
         part = slice(start, start + step)
         line = np.cumsum(weights[present[part]], axis=1)
@@ -142,11 +142,11 @@ def _rounded(
         yield np.repeat(np.tile(np.arange(size, dtype=kind), len(marks)), marks.ravel())
 
 
-def _offsets(groups: int, rng: Generator) -> Array:
+def _stratified_offsets(groups: int, rng: Generator) -> Array:
     """Uniform numbers, one in each stratum for every few neighbours, the strata in random order."""
-    blocks = -(-groups // STRATA)
-    strata = rng.permuted(np.tile(np.arange(STRATA), (blocks, 1)), axis=1).ravel()[:groups]
-    return np.asarray((strata + rng.random(groups)) / STRATA, np.float64)
+    blocks = -(-groups // OFFSET_STRATA)
+    strata = rng.permuted(np.tile(np.arange(OFFSET_STRATA), (blocks, 1)), axis=1).ravel()[:groups]
+    return np.asarray((strata + rng.random(groups)) / OFFSET_STRATA, np.float64)
 
 
 # --- given columns ---------------------------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class _Likelihood:
 
 def complete_tree(
     beliefs: Beliefs,
-    given: Given,
+    given: GivenCodes,
     rows: int,
     rng: Generator,
     types: Mapping[str, np.dtype[np.unsignedinteger]],
@@ -177,33 +177,33 @@ def complete_tree(
         return {name: np.zeros(0, types[name]) for name in tree.sizes}, np.zeros(0, bool)
     inside = {name: np.asarray(given[name]) for name in tree.sizes if name in given}
     root = max(range(len(tree.nodes)), key=lambda i: sum(name in inside for name in tree.nodes[i]))
-    beliefs = beliefs.rerooted(root)
+    beliefs = beliefs.reroot_at(root)
     largest = max(tree.size(separator) for separator in beliefs.tree.separators)
-    step = rows if set(inside) <= set(tree.nodes[root]) else max(LEAST, LIKELIHOODS // largest)
+    step = rows if set(inside) <= set(tree.nodes[root]) else max(MIN_COMPLETED_ROWS, MAX_LIKELIHOOD_CELLS // largest)
     if rows <= step:
-        return _completed(beliefs, inside, rows, rng, types)
+        return _complete_rows(beliefs, inside, rows, rng, types)
     # Rows that share all given codes stay together, so that they share one rounding.
-    order = np.argsort(group(inside, tuple(inside), rows).member, kind="stable")
+    order = np.argsort(group_rows(inside, tuple(inside), rows).member, kind="stable")
     codes: dict[str, NDArray[np.unsignedinteger]] = {name: np.zeros(rows, types[name]) for name in tree.sizes}
     lost = np.zeros(rows, bool)
     for start in range(0, rows, step):
         at = order[start : start + step]
-        part, gone = _completed(beliefs, {name: column[at] for name, column in inside.items()}, at.size, rng, types)
+        part, gone = _complete_rows(beliefs, {name: column[at] for name, column in inside.items()}, at.size, rng, types)
         lost[at] = gone
         for name, column in part.items():
             codes[name][at] = column
     return codes, lost
 
 
-def _completed(
+def _complete_rows(
     beliefs: Beliefs,
     inside: Mapping[str, NDArray[np.integer]],
     rows: int,
     rng: Generator,
     types: Mapping[str, np.dtype[np.unsignedinteger]],
 ) -> tuple[dict[str, NDArray[np.unsignedinteger]], NDArray[np.bool_]]:
-    said = _likelihoods(beliefs, inside, rows)
-    lost = _lost(beliefs, inside, said, rows)
+    said = _collect_likelihoods(beliefs, inside, rows)
+    lost = _rows_without_mass(beliefs, inside, said, rows)
     codes: dict[str, NDArray[np.unsignedinteger]] = {
         name: column.astype(types[name])[~lost] for name, column in inside.items()
     }
@@ -213,7 +213,7 @@ def _completed(
         below = [heard[child] for child in beliefs.tree.children[node] if child in heard]
         if below:
             _draw_jointly(beliefs, node, below, codes, left, rng, types)
-        _extend(beliefs, node, codes, left, rng, types, {})
+        _draw_node_columns(beliefs, node, codes, left, rng, types, {})
     whole = {}
     for name, column in codes.items():
         whole[name] = np.zeros(rows, types[name])
@@ -221,24 +221,24 @@ def _completed(
     return whole, lost
 
 
-def _likelihoods(beliefs: Beliefs, given: Given, rows: int) -> dict[int, _Likelihood]:
+def _collect_likelihoods(beliefs: Beliefs, given: GivenCodes, rows: int) -> dict[int, _Likelihood]:
     """From the leaves towards the root, for every node with evidence that its parent does not see."""
     said: dict[int, _Likelihood] = {}
     for node in reversed(beliefs.tree.order):
-        if beliefs.tree.parents[node] == ROOT:
+        if beliefs.tree.parents[node] == NO_NODE:
             break
         below = [said[child] for child in beliefs.tree.children[node] if child in said]
-        if not below and not any(name in given for name in beliefs.new(node)):
+        if not below and not any(name in given for name in beliefs.new_columns(node)):
             continue
         separator = beliefs.tree.separators[node]
         shared = tuple(name for name in separator if name not in given)
-        hidden = tuple(name for name in beliefs.new(node) if name not in given)
+        hidden = tuple(name for name in beliefs.new_columns(node) if name not in given)
         known = tuple(name for name in beliefs.tree.nodes[node] if name in given)
-        cells, evidence, member = _distinct(beliefs, given, known, below, rows)
-        table = _seen(beliefs, node, known, shared + hidden)
+        cells, evidence, member = _distinct_evidence(beliefs, given, known, below, rows)
+        table = _conditional_table(beliefs, node, known, shared + hidden)
         made = []
-        for part in _parts(len(cells), math.prod(table.shape[1:])):
-            product = _times(table[cells[part]], shared + hidden, below, [e[part] for e in evidence])
+        for part in _block_slices(len(cells), math.prod(table.shape[1:])):
+            product = _multiply_likelihoods(table[cells[part]], shared + hidden, below, [e[part] for e in evidence])
             likelihood = product.reshape(*product.shape[: 1 + len(shared)], -1).sum(axis=-1)
             tops = likelihood.reshape(len(likelihood), -1).max(axis=1).reshape(-1, *[1] * len(shared))
             made.append(likelihood / np.where(tops > 0, tops, 1.0))
@@ -246,26 +246,28 @@ def _likelihoods(beliefs: Beliefs, given: Given, rows: int) -> dict[int, _Likeli
     return said
 
 
-def _seen(beliefs: Beliefs, node: int, known: Clique, free: Clique) -> Array:
+def _conditional_table(beliefs: Beliefs, node: int, known: Clique, free: Clique) -> Array:
     """A node given its separator, as one row for each cell of the known columns."""
-    separator, new = beliefs.tree.separators[node], beliefs.new(node)
+    separator, new = beliefs.tree.separators[node], beliefs.new_columns(node)
     axes = (*separator, *new)
     table = beliefs.conditional(node, new).transpose([axes.index(name) for name in (*known, *free)])
     return np.ascontiguousarray(table).reshape(-1, *[beliefs.tree.sizes[name] for name in free])
 
 
-def _distinct(
-    beliefs: Beliefs, given: Given, known: Clique, below: Sequence[_Likelihood], rows: int
+def _distinct_evidence(
+    beliefs: Beliefs, given: GivenCodes, known: Clique, below: Sequence[_Likelihood], rows: int
 ) -> tuple[Ints, list[Ints], Ints]:
     """The distinct combinations of known codes and of evidence further down: cells, evidence by child, and each row's number."""
-    columns = {"cell": _cells(given, known, beliefs, rows)} | {
+    columns = {"cell": _cells_of_rows(given, known, beliefs, rows)} | {
         f"child {i}": likelihood.member for i, likelihood in enumerate(below)
     }
-    groups = group(columns, tuple(columns), rows)
+    groups = group_rows(columns, tuple(columns), rows)
     return groups.keys[:, 0], [groups.keys[:, 1 + i] for i in range(len(below))], groups.member
 
 
-def _times(product: Array, free: Clique, below: Sequence[_Likelihood], evidence: Sequence[Ints]) -> Array:
+def _multiply_likelihoods(
+    product: Array, free: Clique, below: Sequence[_Likelihood], evidence: Sequence[Ints]
+) -> Array:
     """Rows of a node's table times what was said of its columns by evidence further down."""
     for likelihood, numbers in zip(below, evidence, strict=True):
         order = [0, *(1 + likelihood.columns.index(name) for name in free if name in likelihood.columns)]
@@ -277,12 +279,14 @@ def _times(product: Array, free: Clique, below: Sequence[_Likelihood], evidence:
     return product
 
 
-def _parts(count: int, cells: int) -> Iterator[slice]:
-    step = max(1, BLOCK // max(cells, 1))
+def _block_slices(count: int, cells: int) -> Iterator[slice]:
+    step = max(1, SAMPLING_BLOCK_CELLS // max(cells, 1))
     return (slice(start, start + step) for start in range(0, count, step))
 
 
-def _lost(beliefs: Beliefs, given: Given, said: Mapping[int, _Likelihood], rows: int) -> NDArray[np.bool_]:
+def _rows_without_mass(
+    beliefs: Beliefs, given: GivenCodes, said: Mapping[int, _Likelihood], rows: int
+) -> NDArray[np.bool_]:
     """Rows whose evidence has no mass, as the root sees it."""
     root = beliefs.tree.root
     below = [said[child] for child in beliefs.tree.children[root] if child in said]
@@ -290,11 +294,11 @@ def _lost(beliefs: Beliefs, given: Given, said: Mapping[int, _Likelihood], rows:
     known = tuple(name for name in names if name in given)
     heard = {name for likelihood in below for name in likelihood.columns}
     free = tuple(name for name in names if name in heard)
-    cells, evidence, member = _distinct(beliefs, given, known, below, rows)
+    cells, evidence, member = _distinct_evidence(beliefs, given, known, below, rows)
     table = beliefs.inside(root, (*known, *free)).reshape(-1, *[beliefs.tree.sizes[name] for name in free])
     mass = np.zeros(len(cells))
-    for part in _parts(len(cells), math.prod(table.shape[1:])):
-        product = _times(table[cells[part]], free, below, [e[part] for e in evidence])
+    for part in _block_slices(len(cells), math.prod(table.shape[1:])):
+        product = _multiply_likelihoods(table[cells[part]], free, below, [e[part] for e in evidence])
         mass[part] = product.reshape(len(product), -1).sum(axis=1)
     return np.asarray(mass <= 0)[member]
 
@@ -317,23 +321,25 @@ def _draw_jointly(
         return
     sizes = beliefs.tree.sizes
     # Columns that are drawn already turn a likelihood into one that only speaks of the others.
-    sliced = [_sliced(likelihood, codes, sizes) for likelihood in below]
-    cells, evidence, member = _distinct(beliefs, codes, known, sliced, rows)
+    sliced = [_slice_likelihood(likelihood, codes, sizes) for likelihood in below]
+    cells, evidence, member = _distinct_evidence(beliefs, codes, known, sliced, rows)
     table = beliefs.inside(node, (*known, *free)).reshape(-1, *[sizes[name] for name in free])
     width = math.prod(table.shape[1:])
     counts = np.bincount(member, minlength=len(cells))
     order = rng.permutation(width)  # several axes lie flat in one group: see models/sampling/rounding.py
     drawn: list[NDArray[np.unsignedinteger]] = [np.zeros(0, np.uint32)]
-    for part in _parts(len(cells), width):
-        product = _times(table[cells[part]], free, sliced, [e[part] for e in evidence]).reshape(-1, width)[:, order]
-        drawn += _rounded(product, np.arange(len(product)), counts[part], rng, np.dtype(np.uint32))
+    for part in _block_slices(len(cells), width):
+        product = _multiply_likelihoods(table[cells[part]], free, sliced, [e[part] for e in evidence]).reshape(
+            -1, width
+        )[:, order]
+        drawn += _round_codes(product, np.arange(len(product)), counts[part], rng, np.dtype(np.uint32))
     picked = np.empty(rows, np.int64)
-    picked[_gathered(member, len(cells), rng)] = order[np.concatenate(drawn)]
+    picked[_shuffle_in_groups(member, len(cells), rng)] = order[np.concatenate(drawn)]
     for name, column in zip(free, np.unravel_index(picked, table.shape[1:]), strict=True):
         codes[name] = column.astype(types[name])
 
 
-def _sliced(likelihood: _Likelihood, codes: Given, sizes: Mapping[str, int]) -> _Likelihood:
+def _slice_likelihood(likelihood: _Likelihood, codes: GivenCodes, sizes: Mapping[str, int]) -> _Likelihood:
     """A likelihood at the codes that are known: one table for each distinct evidence and codes."""
     fixed = tuple(name for name in likelihood.columns if name in codes)
     if not fixed:

@@ -12,7 +12,7 @@ from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.models.model import Codes
 from understudy.models.rules.structural_zeros import keep_possible
-from understudy.models.sampling.rounding import shuffled_codes
+from understudy.models.sampling.rounding import draw_shuffled_codes
 from understudy.schema import Schema
 
 
@@ -30,7 +30,7 @@ def uniform_shares(schema: Schema, clique: Clique) -> NDArray[np.float64]:
     return np.asarray(possible / possible.sum(), np.float64)
 
 
-def fill(
+def fill_columns(
     schema: Schema,
     codes: Mapping[str, NDArray[np.integer]],
     rows: int,
@@ -41,14 +41,14 @@ def fill(
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
-    >>> rows = fill(schema, {"cough": np.array([1, 1])}, 2, np.random.default_rng(0))
+    >>> rows = fill_columns(schema, {"cough": np.array([1, 1])}, 2, np.random.default_rng(0))
     >>> rows["cough"].tolist(), sorted(rows["smoker"].tolist())
     ([1, 1], [0, 1])
     """
     whole: Codes = {
         name: np.asarray(codes[name]).astype(codec.dtype)
         if name in codes
-        else shuffled_codes(uniform_shares(schema, (name,)), rows, rng, codec.dtype)
+        else draw_shuffled_codes(uniform_shares(schema, (name,)), rows, rng, codec.dtype)
         for name, codec in schema.codecs.items()
     }
     return keep_possible(schema, whole, rows, rng, fixed)

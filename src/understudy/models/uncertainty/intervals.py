@@ -26,24 +26,24 @@ from scipy.special import ndtri
 from understudy.accounting.law import Law
 from understudy.measurements import Clique, Gap
 from understudy.models.estimates.noise_moments import noise_variance
-from understudy.models.estimates.residuals import Residuals, subsets
+from understudy.models.estimates.residuals import PooledResiduals, nonempty_subsets
 
 Array = NDArray[np.float64]
 
-CONFIDENCE = 0.95
+BOUND_CONFIDENCE = 0.95
 """How often a bound holds, at least."""
 
-DRAWS = 200
+MAX_SUPPORTED_DRAWS = 200
 """Tables of noise that a bound is simulated from; fewer where a table is large, for its sum hardly varies."""
 
-WORK = 4_000_000
+MAX_SUPPORTED_DRAW_CELLS = 4_000_000
 """Cells that all draws of one bound may have together."""
 
-FEWEST = 12
+MIN_SUPPORTED_DRAWS = 12
 
 
 @dataclass(frozen=True)
-class Bound:
+class ErrorBound:
     """A bound on ‖m − t‖₁ in rows, and what it rests on."""
 
     rows: float
@@ -52,7 +52,9 @@ class Bound:
     supported: bool
 
 
-def supported_bound(pooled: Residuals, clique: Clique, table: Array, *, confidence: float = CONFIDENCE) -> Bound:
+def supported_bound(
+    pooled: PooledResiduals, clique: Clique, table: Array, *, confidence: float = BOUND_CONFIDENCE
+) -> ErrorBound:
     """The bound for a marginal whose every part was measured.
 
     >>> from fractions import Fraction
@@ -62,7 +64,7 @@ def supported_bound(pooled: Residuals, clique: Clique, table: Array, *, confiden
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> counts = np.array([600, 400])
     >>> look = Measurement(("smoker",), (Identity(2),), counts, Law.ROUNDED_GAUSSIAN, Fraction(10), Cost(Currency.GDP, Fraction(1)))
-    >>> bound = supported_bound(Residuals.of(schema, Measurements((look,))), ("smoker",), counts.astype(float))
+    >>> bound = supported_bound(PooledResiduals.of(schema, Measurements((look,))), ("smoker",), counts.astype(float))
     >>> 20 < bound.rows < 80, round(bound.noise, 1)
     (True, 8.0)
     """
@@ -73,51 +75,51 @@ def supported_bound(pooled: Residuals, clique: Clique, table: Array, *, confiden
     room = np.sort(room.ravel() - known)
     # Half of the doubt goes to the total, half to the cells.
     sure = float(ndtri(1 - (1 - confidence) / 2))
-    count = int(np.clip(WORK // max(room.size, 1), FEWEST, DRAWS))
+    count = int(np.clip(MAX_SUPPORTED_DRAW_CELLS // max(room.size, 1), MIN_SUPPORTED_DRAWS, MAX_SUPPORTED_DRAWS))
     rng = np.random.default_rng(0)  # a bound is a function of the release, so it is the same each time it is asked for
-    noise = np.maximum(draws(pooled, clique, count, rng).reshape(count, -1), 0.0)
+    noise = np.maximum(draw_noise_tables(pooled, clique, count, rng).reshape(count, -1), 0.0)
     noise.sort(axis=1)
     sums = np.minimum(noise, room).sum(axis=1)
     cells = float(known.sum() + sums.mean() + sure * sums.std(ddof=1))
     off = max(pooled.total - float(table.sum()), 0.0) + sure * math.sqrt(pooled.total_variance)
-    return Bound(2 * cells + off, math.sqrt(2 / math.pi) * float(deviation.mean()), True)
+    return ErrorBound(2 * cells + off, math.sqrt(2 / math.pi) * float(deviation.mean()), True)
 
 
-def gap_bound(gap: Gap, table: Array, *, confidence: float = CONFIDENCE) -> Bound:
+def distance_bound(gap: Gap, table: Array, *, confidence: float = BOUND_CONFIDENCE) -> ErrorBound:
     """The bound for a marginal of which a noisy distance to an estimate was bought.
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Currency, Law
     >>> from understudy.measurements import Distance
     >>> paid = Distance(("smoker",), 30 * 1024, 1024, Law.ROUNDED_GAUSSIAN, Fraction(10 * 1024), Cost(Currency.GDP, Fraction(1)))
-    >>> bound = gap_bound(Gap.of(paid, np.array([600.0, 400.0])), np.array([605.0, 395.0]))
+    >>> bound = distance_bound(Gap.of(paid, np.array([600.0, 400.0])), np.array([605.0, 395.0]))
     >>> round(bound.rows, 1)
     56.4
     """
     distance = gap.distance
     deviation = math.sqrt(noise_variance(distance.law, distance.scale)) / distance.grid
     away = float(np.abs(table - gap.estimate / distance.grid).sum())
-    sure = deviations(1 - confidence, laplace=distance.law is Law.DISCRETE_LAPLACE)
-    return Bound(away + max(float(distance), 0.0) + sure * deviation, math.nan, False)
+    sure = deviations_at_tail(1 - confidence, laplace=distance.law is Law.DISCRETE_LAPLACE)
+    return ErrorBound(away + max(float(distance), 0.0) + sure * deviation, math.nan, False)
 
 
-def deviations(tail: float, *, laplace: bool) -> float:
+def deviations_at_tail(tail: float, *, laplace: bool) -> float:
     """How many standard deviations noise passes on one side no more often than this. Sums of Laplace noise lie between it and normal noise.
 
-    >>> [round(deviations(0.025, laplace=law), 2) for law in (False, True)]
+    >>> [round(deviations_at_tail(0.025, laplace=law), 2) for law in (False, True)]
     [1.96, 2.12]
     """
     normal = -float(ndtri(tail))
     return max(normal, -math.log(2 * tail) / math.sqrt(2)) if laplace else normal
 
 
-def draws(pooled: Residuals, clique: Clique, count: int, rng: Generator) -> Array:
+def draw_noise_tables(pooled: PooledResiduals, clique: Clique, count: int, rng: Generator) -> Array:
     """Tables of noise as `pooled.marginal(clique)` carries it: independent parts, each centred and spread over the other columns."""
     sizes = pooled.schema.sizes(clique)
     totals = math.sqrt(pooled.total_variance) * rng.standard_normal(count)
     noise = np.empty((count, *sizes))
     noise[...] = (totals / math.prod(sizes)).reshape((count, *(1 for _ in sizes)))
-    for tau in subsets(clique):
+    for tau in nonempty_subsets(clique):
         part = pooled.noise(tau, totals, rng)
         if part is None:
             continue
@@ -127,7 +129,7 @@ def draws(pooled: Residuals, clique: Clique, count: int, rng: Generator) -> Arra
     return noise
 
 
-def deviation_of(pooled: Residuals, clique: Clique, weights: Array) -> float:
+def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) -> float:
     """The standard deviation of Σ weights · marginal(clique); infinite where it takes a part that was not measured.
 
     >>> from fractions import Fraction
@@ -137,14 +139,14 @@ def deviation_of(pooled: Residuals, clique: Clique, weights: Array) -> float:
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> cost = Cost(Currency.GDP, Fraction(1))
     >>> look = Measurement(("smoker",), (Identity(2),), np.array([6, 4]), Law.DISCRETE_GAUSSIAN, Fraction(10), cost)
-    >>> pooled = Residuals.of(schema, Measurements((look,)))
-    >>> round(deviation_of(pooled, ("smoker",), np.array([1.0, 0.0])), 6), round(deviation_of(pooled, ("smoker",), np.ones(2)), 4)
+    >>> pooled = PooledResiduals.of(schema, Measurements((look,)))
+    >>> round(deviation_of_sum(pooled, ("smoker",), np.array([1.0, 0.0])), 6), round(deviation_of_sum(pooled, ("smoker",), np.ones(2)), 4)
     (10.0, 14.1421)
     """
     sizes = pooled.schema.sizes(clique)
     lean = float(weights.sum()) / math.prod(sizes)  # what one row more in the total adds to the answer
     spread = 0.0
-    for tau in subsets(clique):
+    for tau in nonempty_subsets(clique):
         others = tuple(i for i, name in enumerate(clique) if name not in tau)
         rest = math.prod(sizes[i] for i in others)
         inside = np.asarray(weights.sum(axis=others)) / rest

@@ -32,25 +32,27 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from understudy.measurements import Clique
-from understudy.models.estimates.residuals import Residuals
-from understudy.models.uncertainty.intervals import CONFIDENCE, Bound, draws
+from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.uncertainty.intervals import BOUND_CONFIDENCE, ErrorBound, draw_noise_tables
 
 Array = NDArray[np.float64]
 
-DRAWS = 800
+MAX_BOUND_DRAWS = 800
 """Tables of noise that a bound is simulated from; fewer where a table is large, for its sum hardly varies."""
 
-FEWEST, ENOUGH = 12, 200
+MIN_BOUND_DRAWS, MIN_RANK_DRAWS = 12, 200
 """Draws for the largest tables; and so many that one of them, by its rank, is the bound: sums over larger tables are normal."""
 
-WORK = 200_000
+MAX_BOUND_DRAW_CELLS = 200_000
 """Cells that all draws of one bound may have together, but for the fewest draws."""
 
-HEIGHTS = 128
+LEVEL_SLICES = 128
 """Slices that levels are cut into. Within a slice the lesser integral stands for the integral of the lesser, which is never more."""
 
 
-def measured_bound(pooled: Residuals, clique: Clique, table: Array, *, confidence: float = CONFIDENCE) -> Bound:
+def measured_bound(
+    pooled: PooledResiduals, clique: Clique, table: Array, *, confidence: float = BOUND_CONFIDENCE
+) -> ErrorBound:
     """The bound for a marginal whose every part was measured with Gaussian noise.
 
     >>> from fractions import Fraction
@@ -60,7 +62,7 @@ def measured_bound(pooled: Residuals, clique: Clique, table: Array, *, confidenc
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> counts = np.array([600, 400])
     >>> look = Measurement(("smoker",), (Identity(2),), counts, Law.ROUNDED_GAUSSIAN, Fraction(10), Cost(Currency.GDP, Fraction(1)))
-    >>> bound = measured_bound(Residuals.of(schema, Measurements((look,))), ("smoker",), counts.astype(float))
+    >>> bound = measured_bound(PooledResiduals.of(schema, Measurements((look,))), ("smoker",), counts.astype(float))
     >>> 25 < bound.rows < 38, round(bound.noise, 1)
     (True, 8.0)
     """
@@ -69,34 +71,34 @@ def measured_bound(pooled: Residuals, clique: Clique, table: Array, *, confidenc
     known = np.clip(away, 0.0, counts)
     bottom = np.maximum(-away, 0.0)
     top = bottom + counts - known
-    count = int(np.clip(WORK // max(counts.size, 1), FEWEST, DRAWS))
+    count = int(np.clip(MAX_BOUND_DRAW_CELLS // max(counts.size, 1), MIN_BOUND_DRAWS, MAX_BOUND_DRAWS))
     rng = np.random.default_rng(0)  # a bound is a function of the release, so it is the same each time it is asked for
-    noise = draws(pooled, clique, count, rng).reshape(count, -1)
+    noise = draw_noise_tables(pooled, clique, count, rng).reshape(count, -1)
     highest = max(float(noise.max()), 1e-9)
-    room = _slices(top[None], highest) - _slices(bottom[None], highest)
-    taken = np.minimum(_slices(noise, highest), room).sum(axis=1)
+    room = _slice_heights(top[None], highest) - _slice_heights(bottom[None], highest)
+    taken = np.minimum(_slice_heights(noise, highest), room).sum(axis=1)
     fixed = 2 * float(known.sum()) + pooled.total - float(counts.sum())
-    rows = fixed + _quantile(2 * taken - noise.sum(axis=1), confidence)
+    rows = fixed + _upper_quantile(2 * taken - noise.sum(axis=1), confidence)
     deviation = np.sqrt(pooled.variance(clique))
-    return Bound(max(rows, 0.0), math.sqrt(2 / math.pi) * float(deviation.mean()), True)
+    return ErrorBound(max(rows, 0.0), math.sqrt(2 / math.pi) * float(deviation.mean()), True)
 
 
-def _slices(heights: Array, highest: float) -> Array:
+def _slice_heights(heights: Array, highest: float) -> Array:
     """For each row, how much of its heights lies in each of the slices between zero and the highest: the integral of #{height > s}."""
-    thick = highest / HEIGHTS
+    thick = highest / LEVEL_SLICES
     within = np.clip(heights, 0.0, highest)
-    place = np.minimum((within / thick).astype(np.int64), HEIGHTS - 1)
-    flat = (place + HEIGHTS * np.arange(len(heights))[:, None]).ravel()
-    shape = (len(heights), HEIGHTS)
+    place = np.minimum((within / thick).astype(np.int64), LEVEL_SLICES - 1)
+    flat = (place + LEVEL_SLICES * np.arange(len(heights))[:, None]).ravel()
+    shape = (len(heights), LEVEL_SLICES)
     ending = np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
     part = np.bincount(flat, (within - thick * place).ravel(), minlength=math.prod(shape)).reshape(shape)
     through = ending[:, ::-1].cumsum(axis=1)[:, ::-1] - ending
     return np.asarray(through * thick + part)
 
 
-def _quantile(found: Array, confidence: float) -> float:
+def _upper_quantile(found: Array, confidence: float) -> float:
     """A number that another draw exceeds as seldom as asked for, although these draws may happen to be low ones."""
-    if len(found) < ENOUGH:
+    if len(found) < MIN_RANK_DRAWS:
         return float(
             found.mean() + stdtrit(len(found) - 1, confidence) * math.sqrt(1 + 1 / len(found)) * found.std(ddof=1)
         )

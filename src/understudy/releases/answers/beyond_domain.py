@@ -2,7 +2,7 @@
 
 A list of labels that was bought shows those that many rows share, and bounds that were bought leave the outermost rows beyond them:
 those rows were counted as `other`, and at the nearest bound. A question about such a label, or beyond such a bound, is about some of the
-rows there, and nobody knows how many. `reaching` rewrites it so that its truth on these cells is open (schema/predicates/on_cells.py: MAYBE), and its
+rows there, and nobody knows how many. `open_beyond_domain` rewrites it so that its truth on these cells is open (schema/predicates/on_cells.py: MAYBE), and its
 interval holds them all.
 """
 
@@ -14,76 +14,87 @@ from dataclasses import replace
 from fractions import Fraction
 
 from understudy.schema import Categorical
-from understudy.schema.columns.base import Outside
-from understudy.schema.columns.codec import Codec, Edges
+from understudy.schema.columns.base import OutOfBoundsPolicy
+from understudy.schema.columns.codec import BinEdges, Codec
 from understudy.schema.columns.discrete import Lattice
-from understudy.schema.predicates.ast import And, Comparison, IfThen, In, Literal, Name, Not, Operator, Or, Predicate
-from understudy.schema.predicates.comparable import spot, unit_of
+from understudy.schema.predicates.ast import (
+    And,
+    ColumnComparison,
+    ColumnName,
+    IfThen,
+    In,
+    Literal,
+    Not,
+    Operator,
+    Or,
+    Predicate,
+)
+from understudy.schema.predicates.comparable import scale_step_of, scale_value_of
 
-_FURTHEST = 1 << 60
+_MAX_LATTICE_PLACE = 1 << 60
 
 
-def reaching(predicate: Predicate, codecs: Mapping[str, Codec]) -> tuple[Predicate, dict[str, Codec]]:
+def open_beyond_domain(predicate: Predicate, codecs: Mapping[str, Codec]) -> tuple[Predicate, dict[str, Codec]]:
     """A predicate and codecs in which cells that may hold what the predicate asks for are open.
 
     >>> from understudy.schema import Integer, codec_of, parse_predicate
-    >>> from understudy.schema.predicates.on_cells import cells
+    >>> from understudy.schema.predicates.on_cells import truth_of_cells
     >>> age = codec_of(Integer(name="age", min=0, max=2, nullable=False, learned=("bounds",)))
-    >>> opened, wider = reaching(parse_predicate("age > 60"), {"age": age})
-    >>> cells(opened, wider, ("age",)).tolist()
+    >>> opened, wider = open_beyond_domain(parse_predicate("age > 60"), {"age": age})
+    >>> truth_of_cells(opened, wider, ("age",)).tolist()
     [0, 0, 1]
     """
     constants: dict[str, list[Literal]] = {}
-    for name, literal in _constants(predicate):
+    for name, literal in _compared_literals(predicate):
         constants.setdefault(name.column, []).append(literal)
-    wider = {name: _widened(codec, constants.get(name, ())) for name, codec in codecs.items()}
-    return _opened(predicate, codecs), wider
+    wider = {name: _widen_bins(codec, constants.get(name, ())) for name, codec in codecs.items()}
+    return _open_label_tests(predicate, codecs), wider
 
 
-def _constants(predicate: Predicate) -> Iterator[tuple[Name, Literal]]:
+def _compared_literals(predicate: Predicate) -> Iterator[tuple[ColumnName, Literal]]:
     match predicate:
         case And(left, right) | Or(left, right) | IfThen(left, right):
-            yield from _constants(left)
-            yield from _constants(right)
+            yield from _compared_literals(left)
+            yield from _compared_literals(right)
         case Not(part):
-            yield from _constants(part)
-        case Comparison(name, _, Literal() as literal):
+            yield from _compared_literals(part)
+        case ColumnComparison(name, _, Literal() as literal):
             yield name, literal
         case In(name, values):
             yield from ((name, literal) for literal in values)
 
 
-def _widened(codec: Codec, literals: Sequence[Literal]) -> Codec:
+def _widen_bins(codec: Codec, literals: Sequence[Literal]) -> Codec:
     """Outermost bins as far out as the question goes, and a step further: what lies there was counted in them."""
     column = codec.column
-    if not isinstance(column, Lattice) or not isinstance(codec.bins, Edges):
+    if not isinstance(column, Lattice) or not isinstance(codec.bins, BinEdges):
         return codec
-    if "bounds" not in column.learned or column.outside is not Outside.CLIP:
+    if "bounds" not in column.learned or column.outside is not OutOfBoundsPolicy.CLIP:
         return codec
     edges = list(codec.bins.edges)
     for literal in literals:
-        found = spot(column, literal)
+        found = scale_value_of(column, literal)
         if not isinstance(found, Fraction):
             continue
-        place = min(max(found / unit_of(column), Fraction(-_FURTHEST)), Fraction(_FURTHEST))
+        place = min(max(found / scale_step_of(column), Fraction(-_MAX_LATTICE_PLACE)), Fraction(_MAX_LATTICE_PLACE))
         if place < codec.bins.edges[0]:
             edges[0] = min(edges[0], math.floor(place) - 1)
         elif place > codec.bins.edges[-1] - 1:
             edges[-1] = max(edges[-1], math.ceil(place) + 2)
-    return replace(codec, bins=Edges(tuple(edges)))
+    return replace(codec, bins=BinEdges(tuple(edges)))
 
 
-def _opened(predicate: Predicate, codecs: Mapping[str, Codec]) -> Predicate:
+def _open_label_tests(predicate: Predicate, codecs: Mapping[str, Codec]) -> Predicate:
     match predicate:
         case And(left, right):
-            return And(_opened(left, codecs), _opened(right, codecs))
+            return And(_open_label_tests(left, codecs), _open_label_tests(right, codecs))
         case Or(left, right):
-            return Or(_opened(left, codecs), _opened(right, codecs))
+            return Or(_open_label_tests(left, codecs), _open_label_tests(right, codecs))
         case IfThen(left, right):
-            return IfThen(_opened(left, codecs), _opened(right, codecs))
+            return IfThen(_open_label_tests(left, codecs), _open_label_tests(right, codecs))
         case Not(part):
-            return Not(_opened(part, codecs))
-        case Comparison(name, Operator.EQUAL | Operator.UNEQUAL as operator, Literal() as literal):
+            return Not(_open_label_tests(part, codecs))
+        case ColumnComparison(name, Operator.EQUAL | Operator.UNEQUAL as operator, Literal() as literal):
             return _with_other(predicate, codecs[name.column], (literal,), operator is Operator.UNEQUAL)
         case In(name, values, negated):
             return _with_other(predicate, codecs[name.column], values, negated)
@@ -98,10 +109,10 @@ def _with_other(predicate: Predicate, codec: Codec, literals: Sequence[Literal],
     listed = (*(column.values or ()), column.other)
     if all(literal.value in listed for literal in literals):
         return predicate
-    name = Name(column.name)
+    name = ColumnName(column.name)
     # A number is no label, so of a comparison with one nothing is known; together with `other` it is open there and false elsewhere.
     some = And(
-        Comparison(name, Operator.EQUAL, Literal(column.other)),
-        Comparison(name, Operator.EQUAL, Literal(Fraction(0))),
+        ColumnComparison(name, Operator.EQUAL, Literal(column.other)),
+        ColumnComparison(name, Operator.EQUAL, Literal(Fraction(0))),
     )
     return And(predicate, Not(some)) if negated else Or(predicate, some)

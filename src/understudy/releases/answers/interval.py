@@ -29,58 +29,65 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Currency
 from understudy.measurements import Clique
-from understudy.models.uncertainty.intervals import CONFIDENCE, deviation_of, deviations, gap_bound
+from understudy.models.uncertainty.intervals import (
+    BOUND_CONFIDENCE,
+    deviation_of_sum,
+    deviations_at_tail,
+    distance_bound,
+)
 
 if TYPE_CHECKING:
     from understudy.releases.card.card import Card
 
 Array = NDArray[np.float64]
 
-ASIDE = 1 / 5
+SIDE_DOUBT_SHARE = 1 / 5
 """The part of the doubt that goes to what is only of use where the question itself was measured badly."""
 
-WHOLE = 1 / 20
+TOTAL_DOUBT_SHARE = 1 / 20
 """The part of the doubt that goes to the number of rows, beyond which no count is."""
 
-PARTS = 40
+MAX_INTERVAL_PARTS = 40
 """Columns and pairs of one question that are looked at."""
 
 
-def interval(card: Card, clique: Clique, least: Array, most: Array, *, share: bool) -> tuple[float, float]:
+def confidence_interval(card: Card, clique: Clique, least: Array, most: Array, *, share: bool) -> tuple[float, float]:
     """Between which rows the truth lies 95 times in 100, of a question that takes all cells in `least` and none but those in `most`."""
-    doubt = 1 - CONFIDENCE
-    rest = doubt * (1 - WHOLE if clique else 1)
-    parts = list(_parts(clique, least, most))
-    tail = (rest - doubt * ASIDE if parts else rest) / 2
-    low, high = (_end(card, clique, w, side, tail, share) for w, side in ((least, -1), (most, 1)))
+    doubt = 1 - BOUND_CONFIDENCE
+    rest = doubt * (1 - TOTAL_DOUBT_SHARE if clique else 1)
+    parts = list(_bounding_parts(clique, least, most))
+    tail = (rest - doubt * SIDE_DOUBT_SHARE if parts else rest) / 2
+    low, high = (_interval_end(card, clique, w, side, tail, share) for w, side in ((least, -1), (most, 1)))
     told = math.isfinite(high)
     for part, weights, side in parts:
-        end = _end(card, part, weights, side, (doubt * ASIDE if told else rest) / len(parts), share)
+        end = _interval_end(card, part, weights, side, (doubt * SIDE_DOUBT_SHARE if told else rest) / len(parts), share)
         low, high = (low, min(high, end)) if side > 0 else (max(low, end), high)
-    return low, min(high, _end(card, (), np.ones(()), 1, doubt * WHOLE, share)) if clique else high
+    return low, min(high, _interval_end(card, (), np.ones(()), 1, doubt * TOTAL_DOUBT_SHARE, share)) if clique else high
 
 
-def reckoned(card: Card, clique: Clique, weights: Array, *, share: bool) -> tuple[float, float]:
+def least_squares_sum(card: Card, clique: Clique, weights: Array, *, share: bool) -> tuple[float, float]:
     """What least squares makes of a sum of cells, in rows, and its deviation: infinite where something it needs was not measured."""
     found = float((weights * card.pooled.marginal(clique)).sum())
     # Of a share the total's own noise cancels in part: the share p of a table is what its weights less p leave.
-    return found, deviation_of(card.pooled, clique, weights - found / card.rows if share else weights)
+    return found, deviation_of_sum(card.pooled, clique, weights - found / card.rows if share else weights)
 
 
-def modelled(card: Card, table: Array, weights: Array, *, share: bool) -> float:
+def model_sum(card: Card, table: Array, weights: Array, *, share: bool) -> float:
     """What the release's own table makes of a sum of cells, in rows; of a share, out of as many rows as errors are shares of."""
     found = float((weights * table).sum())
     return found * card.rows / max(float(table.sum()), 1e-9) if share else found
 
 
-def passed(card: Card, tail: float) -> float:
+def tail_deviations(card: Card, tail: float) -> float:
     """Deviations that the noise of this release passes on one side no more often than this."""
-    return deviations(tail, laplace=card.release.guarantee.currency is Currency.PURE)
+    return deviations_at_tail(tail, laplace=card.release.guarantee.currency is Currency.PURE)
 
 
-def _parts(clique: Clique, least: Array, most: Array) -> Iterator[tuple[Clique, Array, int]]:
+def _bounding_parts(clique: Clique, least: Array, most: Array) -> Iterator[tuple[Clique, Array, int]]:
     """Columns and pairs with the cells that all rows asked for are in (1), or that hold no other rows (-1)."""
-    for axes in islice(chain(combinations(range(len(clique)), 1), combinations(range(len(clique)), 2)), PARTS):
+    for axes in islice(
+        chain(combinations(range(len(clique)), 1), combinations(range(len(clique)), 2)), MAX_INTERVAL_PARTS
+    ):
         if len(axes) == len(clique):
             return
         part = tuple(clique[i] for i in axes)
@@ -92,19 +99,19 @@ def _parts(clique: Clique, least: Array, most: Array) -> Iterator[tuple[Clique, 
             yield part, inner, -1
 
 
-def _end(card: Card, clique: Clique, weights: Array, side: int, tail: float, share: bool) -> float:
+def _interval_end(card: Card, clique: Clique, weights: Array, side: int, tail: float, share: bool) -> float:
     """What the rows in these cells are not beyond, above (1) or below (-1), but for so much doubt; infinite where nothing tells."""
-    found, spread = reckoned(card, clique, weights, share=share)
+    found, spread = least_squares_sum(card, clique, weights, share=share)
     measured, gap = math.isfinite(spread), card.gap(clique)
     ends = [math.inf]
     if measured:
-        ends.append(side * found + passed(card, tail * (1 if gap is None else 1 - ASIDE)) * spread)
+        ends.append(side * found + tail_deviations(card, tail * (1 if gap is None else 1 - SIDE_DOUBT_SHARE)) * spread)
     if gap is not None:
-        each = tail * (ASIDE if measured else 1) / 2  # one half for the distance, one for the total
+        each = tail * (SIDE_DOUBT_SHARE if measured else 1) / 2  # one half for the distance, one for the total
         table = card.table(clique)
-        off = abs(float(table.sum()) - card.pooled.total) + passed(card, each / 2) * math.sqrt(
+        off = abs(float(table.sum()) - card.pooled.total) + tail_deviations(card, each / 2) * math.sqrt(
             card.pooled.total_variance
         )
-        reach = (gap_bound(gap, table, confidence=1 - each).rows + off) / 2
-        ends.append(side * modelled(card, table, weights, share=share) + reach)
+        reach = (distance_bound(gap, table, confidence=1 - each).rows + off) / 2
+        ends.append(side * model_sum(card, table, weights, share=share) + reach)
     return side * min(ends)

@@ -15,83 +15,91 @@ from collections.abc import Iterable
 
 from understudy.schema import Boolean, Categorical, Schema
 
-_WORD = re.compile(
+_QUESTION_WORD = re.compile(
     r"""\s+|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]+`
     |\d{4}-\d\d(?:-\d\d(?:[T ]\d\d?:\d\d(?::\d\d)?)?)?(?![\w-])|\d\d?:\d\d(?::\d\d)?(?![\w:])
     |[<>=!]+|&&|\|\||[^\W\d]\w*|(?<![\w)'"])[+-]?\d[\w.]*(?:(?<=[eE])[+-]\d+)?(?:/\d+)?|.""",
     re.VERBOSE | re.DOTALL,
 )
-_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]+`""")
-_PLAIN = re.compile(r"[A-Za-z_]\w*|[+-]?\d[\d.]*|[-=<>(),+*.!/ ]*", re.ASCII)
+_QUOTED_QUESTION_TEXT = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]+`""")
+_UNQUOTED_WORD = re.compile(r"[A-Za-z_]\w*|[+-]?\d[\d.]*|[-=<>(),+*.!/ ]*", re.ASCII)
 """What needs no quotes, and what is found in any condition."""
 
-_CLOCK = re.compile(r"(\d{4}-\d\d(?:-\d\d[T ]?)?)?(?:(\d\d?)(:\d\d.*))?", re.DOTALL)
+_DAY_AND_CLOCK = re.compile(r"(\d{4}-\d\d(?:-\d\d[T ]?)?)?(?:(\d\d?)(:\d\d.*))?", re.DOTALL)
 """A day, or the month of one, and a time of day; hours may have one digit."""
 
-_SAME = {"≥": ">=", "≤": "<=", "≠": "!=", "=>": ">=", "=<": "<=", "&&": "and", "||": "or"}
-_ORDER = frozenset({"<", "<=", ">", ">="})
-_TESTS = frozenset({*_ORDER, "=", "==", "!=", "<>", "in", "is", "not", "between", "+", "-", "*"})
-_KEYWORDS = frozenset({"and", "or", "not", "in", "is", "if", "then", "between", "missing", "null", "true", "false"})
+_OPERATOR_SPELLINGS = {"≥": ">=", "≤": "<=", "≠": "!=", "=>": ">=", "=<": "<=", "&&": "and", "||": "or"}
+_QUESTION_ORDER_TESTS = frozenset({"<", "<=", ">", ">="})
+_QUESTION_TESTS = frozenset(
+    {*_QUESTION_ORDER_TESTS, "=", "==", "!=", "<>", "in", "is", "not", "between", "+", "-", "*"}
+)
+_QUESTION_KEYWORDS = frozenset(
+    {"and", "or", "not", "in", "is", "if", "then", "between", "missing", "null", "true", "false"}
+)
 
 
-def spelled(text: str, schema: Schema) -> str:
+def normalise_question(text: str, schema: Schema) -> str:
     """A condition in the words of a predicate.
 
     >>> from understudy.schema import Integer
     >>> schema = Schema(columns=(Integer(name="age", min=0, max=99), Boolean(name="smoker")))
-    >>> spelled("Age between 20 and 30 and not smoker", schema)
+    >>> normalise_question("Age between 20 and 30 and not smoker", schema)
     '(age >= 20 and age <= 30) and not smoker = true'
-    >>> spelled("20 <= age < 30", schema)
+    >>> normalise_question("20 <= age < 30", schema)
     '(20 <= age and age < 30)'
     """
     names = {name.casefold(): name for name in schema}
-    words = [_same(word) for word in _WORD.findall(text) if not word.isspace()]
+    words = [_normalise_word(word) for word in _QUESTION_WORD.findall(text) if not word.isspace()]
     for i, word in enumerate(words):
         after = words[i + 1].casefold() if i + 1 < len(words) else ""
-        known = word not in schema and word.casefold() in names and word.casefold() not in _KEYWORDS
-        if known and (after in _TESTS or isinstance(schema[names[word.casefold()]], Boolean)):
-            words[i] = _named(names[word.casefold()])
-    return " ".join(_listed(_flags(_spans(words), schema))).replace("( ", "(").replace(" )", ")")
+        known = word not in schema and word.casefold() in names and word.casefold() not in _QUESTION_KEYWORDS
+        if known and (after in _QUESTION_TESTS or isinstance(schema[names[word.casefold()]], Boolean)):
+            words[i] = _quote_column(names[word.casefold()])
+    return (
+        " ".join(_quote_listed_labels(_expand_booleans(_expand_ranges(words), schema)))
+        .replace("( ", "(")
+        .replace(" )", ")")
+    )
 
 
-def remedy(text: str, schema: Schema) -> str:
+def suggest_quotes(text: str, schema: Schema) -> str:
     """What to do about a condition that cannot be read: which column or label in it wants quotes, if one does.
 
     >>> schema = Schema(columns=(Boolean(name="native-born"), Categorical(name="income", values=("<=50K", ">50K"))))
-    >>> remedy("native-born = true", schema), remedy("income = >50K", schema), remedy("income = '>50K' or", schema)
+    >>> suggest_quotes("native-born = true", schema), suggest_quotes("income = >50K", schema), suggest_quotes("income = '>50K' or", schema)
     ('. Write "native-born" in double quotes', ". Labels stand in single quotes: '>50K'", '')
     """
-    bare = _QUOTED.sub(" ", text)
-    if name := _unquoted(bare, schema):
-        return f". Write {_named(name)} in double quotes"
+    bare = _QUOTED_QUESTION_TEXT.sub(" ", text)
+    if name := _find_unquoted(bare, schema):
+        return f". Write {_quote_column(name)} in double quotes"
     columns = (schema[name] for name in schema)
     labels = (label for column in columns if isinstance(column, Categorical) for label in column.values or ())
-    if label := _unquoted(bare, labels):
+    if label := _find_unquoted(bare, labels):
         return ". Labels stand in single quotes: '" + label.replace("'", "''") + "'"
     return ""
 
 
-def _unquoted(bare: str, words: Iterable[str]) -> str | None:
+def _find_unquoted(bare: str, words: Iterable[str]) -> str | None:
     """The longest of those words that only quotes hold together, and that stands here without."""
-    odd = sorted((word for word in words if not _PLAIN.fullmatch(word)), key=len, reverse=True)
+    odd = sorted((word for word in words if not _UNQUOTED_WORD.fullmatch(word)), key=len, reverse=True)
     return next((word for word in odd if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", bare, re.IGNORECASE)), None)
 
 
-def _same(word: str) -> str:
-    if clock := _CLOCK.fullmatch(word):
+def _normalise_word(word: str) -> str:
+    if clock := _DAY_AND_CLOCK.fullmatch(word):
         day, hour, rest = clock.groups("")
         return f"'{day}{hour and hour.zfill(2)}{rest}'"
     if word.startswith("`"):
-        return _named(word[1:-1])
-    return _SAME.get(word, word)
+        return _quote_column(word[1:-1])
+    return _OPERATOR_SPELLINGS.get(word, word)
 
 
-def _named(name: str) -> str:
+def _quote_column(name: str) -> str:
     """A column as a predicate has it."""
     return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else '"' + name.replace('"', '""') + '"'
 
 
-def _spans(words: list[str]) -> list[str]:
+def _expand_ranges(words: list[str]) -> list[str]:
     """`between`, and a column between two ends."""
     made: list[str] = []
     i = 0
@@ -104,7 +112,7 @@ def _spans(words: list[str]) -> list[str]:
             case [_, "between", _, "and", _, *_]:
                 made += ["(", some[0], ">=", some[2], "and", some[0], "<=", some[4], ")"]
                 i += 5
-            case [_, first, _, second, _, *_] if first in _ORDER and second in _ORDER:
+            case [_, first, _, second, _, *_] if first in _QUESTION_ORDER_TESTS and second in _QUESTION_ORDER_TESTS:
                 made += ["(", some[0], some[1], some[2], "and", some[2], some[3], some[4], ")"]
                 i += 5
             case _:
@@ -113,7 +121,7 @@ def _spans(words: list[str]) -> list[str]:
     return made
 
 
-def _flags(words: list[str], schema: Schema) -> list[str]:
+def _expand_booleans(words: list[str], schema: Schema) -> list[str]:
     """A column that is true or false stands for itself."""
     made: list[str] = []
     for i, word in enumerate(words):
@@ -127,7 +135,7 @@ def _flags(words: list[str], schema: Schema) -> list[str]:
     return made
 
 
-def _listed(words: list[str]) -> list[str]:
+def _quote_listed_labels(words: list[str]) -> list[str]:
     """Bare words in a list are labels."""
     made: list[str] = []
     inside = False

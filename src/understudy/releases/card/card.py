@@ -24,37 +24,37 @@ from numpy.typing import NDArray
 from understudy.accounting.law import Law
 from understudy.errors import Refused
 from understudy.measurements import Clique, Gap
-from understudy.models.estimates.noise_moments import least_size
-from understudy.models.estimates.residuals import Residuals
-from understudy.models.fitting.marginal_strength import MEAN
-from understudy.models.model import Rounded
-from understudy.models.uncertainty.intervals import CONFIDENCE, Bound, gap_bound, supported_bound
+from understudy.models.estimates.noise_moments import min_noise_size
+from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
+from understudy.models.model import RoundedModel
+from understudy.models.uncertainty.intervals import BOUND_CONFIDENCE, ErrorBound, distance_bound, supported_bound
 from understudy.models.uncertainty.measured_bound import measured_bound
-from understudy.releases.card.degenerate_columns import Pile, piles
-from understudy.releases.card.recoded_columns import recoded
+from understudy.releases.card.degenerate_columns import DegenerateColumn, find_degenerate_columns
+from understudy.releases.card.recoded_columns import recoding_lines
 
 if TYPE_CHECKING:
     from understudy.releases.release import Release
 
-GOOD, USABLE = 0.02, 0.10
+MAX_GOOD_ERROR, MAX_USABLE_ERROR = 0.02, 0.10
 """Up to this share of rows in a wrong cell, at most, a marginal is called good, or usable."""
 
-LARGEST = 2_000_000
+MAX_CARD_CELLS = 2_000_000
 """Cells of a marginal that the card speaks of."""
 
-MOST = 500
+MAX_CARD_PAIRS = 500
 """Pairs that a card lists of its own accord: those that were looked at first."""
 
-SHOWN = 20
+NOTEBOOK_CARD_PAIRS = 20
 """Pairs that a notebook shows before the rest is folded."""
 
-HEAD = ("marginal", "cells", "noise/cell", "error ≤", "verdict")
+CARD_COLUMN_TITLES = ("marginal", "cells", "noise/cell", "error ≤", "verdict")
 
-ROOM = 1.1
+ROUNDING_ERROR_FACTOR = 1.1
 """How many times the error of rounding counts: cells of a column are off together, and fractions of a row are not normal."""
 
 
-class Verdict(StrEnum):
+class MarginalVerdict(StrEnum):
     """What a marginal of the release is good for."""
 
     GOOD = "good"
@@ -65,7 +65,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class CardEntry:
     """What the card says of one marginal. `error` bounds the share of rows in a wrong cell; `noise` is in rows per cell.
 
     `noise` is None where the bound does not rest on it, but on a distance that was bought.
@@ -79,13 +79,19 @@ class Entry:
     lost: bool = False
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> MarginalVerdict:
         """Good up to 2 % of the rows in a wrong cell, usable up to 10 %; lost where cells say nothing of what was in a column."""
         if self.error is None:
-            return Verdict.UNKNOWN
+            return MarginalVerdict.UNKNOWN
         if self.lost:
-            return Verdict.LOST
-        return Verdict.GOOD if self.error <= GOOD else Verdict.USABLE if self.error <= USABLE else Verdict.POOR
+            return MarginalVerdict.LOST
+        return (
+            MarginalVerdict.GOOD
+            if self.error <= MAX_GOOD_ERROR
+            else MarginalVerdict.USABLE
+            if self.error <= MAX_USABLE_ERROR
+            else MarginalVerdict.POOR
+        )
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
@@ -123,9 +129,9 @@ class Card:
     release: Release
 
     @cached_property
-    def pooled(self) -> Residuals:
+    def pooled(self) -> PooledResiduals:
         """Everything that was measured, by least squares."""
-        return Residuals.of(self.release.schema, self.release.measurements)
+        return PooledResiduals.of(self.release.schema, self.release.measurements)
 
     @cached_property
     def rows(self) -> float:
@@ -138,11 +144,11 @@ class Card:
         return all(m.law is not Law.DISCRETE_LAPLACE for m in self.release.measurements)
 
     @cached_property
-    def piles(self) -> dict[str, Pile]:
+    def degenerate_columns(self) -> dict[str, DegenerateColumn]:
         """The columns nearly all of whose rows lie where cells go that do not fit."""
-        return piles(self)
+        return find_degenerate_columns(self)
 
-    def of(self, clique: Sequence[str]) -> Entry:
+    def of(self, clique: Sequence[str]) -> CardEntry:
         """What can be said of the marginal over these columns."""
         names = tuple(clique)
         schema = self.release.schema
@@ -152,20 +158,20 @@ class Card:
         if len(set(names)) != len(names) or not names:
             raise Refused("A marginal is a list of columns, each once")
         cells = math.prod(schema.sizes(names))
-        if cells > LARGEST:
-            return Entry(names, False, cells, None, None)
+        if cells > MAX_CARD_CELLS:
+            return CardEntry(names, False, cells, None, None)
         bound = self.bound(names)
         if bound is None or not math.isfinite(bound.rows):
-            return Entry(names, False, cells, None, None)
+            return CardEntry(names, False, cells, None, None)
         noise = (
-            min(bound.noise, least_size(self.release.measurements, names, cells))
+            min(bound.noise, min_noise_size(self.release.measurements, names, cells))
             if math.isfinite(bound.noise)
             else None
         )
-        lost = any(name in self.piles and self.piles[name].lost for name in names)
-        return Entry(names, bound.supported, cells, noise, min(bound.rows / (2 * self.rows), 1.0), lost)
+        lost = any(name in self.degenerate_columns and self.degenerate_columns[name].lost for name in names)
+        return CardEntry(names, bound.supported, cells, noise, min(bound.rows / (2 * self.rows), 1.0), lost)
 
-    def bound(self, clique: Clique) -> Bound | None:
+    def bound(self, clique: Clique) -> ErrorBound | None:
         """The bound that what was bought gives for a marginal of the release, and of the rows sampled from it.
 
         Where all of the marginal was measured and a distance was bought besides, there are two bounds. Each is asked to hold so often that
@@ -176,11 +182,11 @@ class Card:
         if not supported and gap is None:
             return None
         table = self.table(clique)
-        sure = (1 + CONFIDENCE) / 2 if supported and gap is not None else CONFIDENCE
+        sure = (1 + BOUND_CONFIDENCE) / 2 if supported and gap is not None else BOUND_CONFIDENCE
         measured = measured_bound if self.gaussian else supported_bound
         found = [measured(self.pooled, clique, table, confidence=sure)] if supported else []
         if gap is not None:
-            found.append(gap_bound(gap, table, confidence=sure))
+            found.append(distance_bound(gap, table, confidence=sure))
         least = min(found, key=lambda bound: bound.rows)
         return replace(least, rows=least.rows + self.astray(clique), supported=supported)
 
@@ -203,12 +209,12 @@ class Card:
         if model is None:
             return 0.0
         table = self.table(clique)
-        variance = model.astray(clique) if isinstance(model, Rounded) else None
+        variance = model.astray(clique) if isinstance(model, RoundedModel) else None
         if variance is None:
             return 2 * float(np.minimum(table, 1.0).sum())
         # A count that is never negative is off by no more than twice what it expects, in the mean.
-        mean = float(np.minimum(MEAN * np.sqrt(variance), 2 * table).sum())
-        return ROOM * (mean + 2 * math.sqrt(float(variance.sum())))
+        mean = float(np.minimum(MEAN_ABS_NORMAL * np.sqrt(variance), 2 * table).sum())
+        return ROUNDING_ERROR_FACTOR * (mean + 2 * math.sqrt(float(variance.sum())))
 
     def table(self, clique: Clique) -> NDArray[np.float64]:
         """The release's own counts over a clique; where it holds tables alone, the measurements made consistent."""
@@ -222,11 +228,11 @@ class Card:
         return np.maximum(self.pooled.marginal(clique), 0.0)
 
     @cached_property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[CardEntry, ...]:
         """Every column, and the pairs: all of them, or those that were looked at where there are very many."""
         schema = self.release.schema
-        pairs: list[Clique] = list(islice(combinations(schema, 2), MOST + 1))
-        if len(pairs) > MOST:
+        pairs: list[Clique] = list(islice(combinations(schema, 2), MAX_CARD_PAIRS + 1))
+        if len(pairs) > MAX_CARD_PAIRS:
             pairs = self._first_pairs()
         return tuple(self.of(clique) for clique in [*((name,) for name in schema), *pairs])
 
@@ -239,20 +245,20 @@ class Card:
             for measurement in self.release.measurements
             for pair in combinations(measurement.clique, 2)
         }
-        first = heapq.nsmallest(MOST, looked, key=lambda pair: (order[pair[0]], order[pair[1]]))
+        first = heapq.nsmallest(MAX_CARD_PAIRS, looked, key=lambda pair: (order[pair[0]], order[pair[1]]))
         others = (pair for pair in combinations(schema, 2) if pair not in looked)
-        return [*first, *islice(others, MOST - len(first))]
+        return [*first, *islice(others, MAX_CARD_PAIRS - len(first))]
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[CardEntry]:
         return iter(self.entries)
 
     def sentence(self) -> str:
         """The card in one sentence: how many columns and pairs are answered how well, and which pair least."""
         pairs = [e for e in self if len(e.clique) == 2]
-        counts = {v: sum(e.verdict is v for e in pairs) for v in Verdict}
-        said = ", ".join(f"{counts[v]} {v.value}" for v in Verdict if counts[v])
+        counts = {v: sum(e.verdict is v for e in pairs) for v in MarginalVerdict}
+        said = ", ".join(f"{counts[v]} {v.value}" for v in MarginalVerdict if counts[v])
         ones = [e for e in self if len(e.clique) == 1]
-        fine = sum(e.verdict in (Verdict.GOOD, Verdict.USABLE) for e in ones)
+        fine = sum(e.verdict in (MarginalVerdict.GOOD, MarginalVerdict.USABLE) for e in ones)
         every = math.comb(len(ones), 2)
         some = f"{len(pairs)} pairs" if len(pairs) == every else f"{len(pairs)} of the {every:,} pairs"
         text = f"{fine} of {len(ones)} columns are good or usable"
@@ -266,7 +272,7 @@ class Card:
 
     def lines(self) -> list[str]:
         """The card as text, worst last within columns and pairs."""
-        rows = [HEAD, *self._cells()]
+        rows = [CARD_COLUMN_TITLES, *self._cells()]
         widths = [max(len(row[i]) for row in rows) for i in range(5)]
         return [
             "  ".join(
@@ -281,15 +287,15 @@ class Card:
         return {"confidence": 0.95, "rows": self.rows, "entries": [e.to_dict() for e in self]}
 
     def __repr__(self) -> str:
-        return "\n".join([self.sentence(), *recoded(self.release), *self.lines()])
+        return "\n".join([self.sentence(), *recoding_lines(self.release), *self.lines()])
 
     def _repr_html_(self) -> str:
         lines = list(self._cells())
-        shown = sum(len(e.clique) == 1 for e in self) + SHOWN
-        said = "".join(f"<p>{escape(line)}</p>" for line in (self.sentence(), *recoded(self.release)))
-        html = f"{said}{_table(lines[:shown])}"
+        shown = sum(len(e.clique) == 1 for e in self) + NOTEBOOK_CARD_PAIRS
+        said = "".join(f"<p>{escape(line)}</p>" for line in (self.sentence(), *recoding_lines(self.release)))
+        html = f"{said}{_html_table(lines[:shown])}"
         if len(lines) > shown:
-            html += f"<details><summary>{len(lines) - shown} more pairs</summary>{_table(lines[shown:])}</details>"
+            html += f"<details><summary>{len(lines) - shown} more pairs</summary>{_html_table(lines[shown:])}</details>"
         return html
 
     def _cells(self) -> Iterator[tuple[str, ...]]:
@@ -299,7 +305,7 @@ class Card:
             yield " × ".join(e.clique), f"{e.cells:,}", noise, error, e.verdict.value
 
 
-def _table(lines: Sequence[tuple[str, ...]]) -> str:
+def _html_table(lines: Sequence[tuple[str, ...]]) -> str:
     """Lines of the card as HTML: words at the left, numbers at the right."""
     sides = ("left", "right", "right", "right", "left")
     rows = [
@@ -307,6 +313,6 @@ def _table(lines: Sequence[tuple[str, ...]]) -> str:
             f'<{kind} style="text-align: {side}">{escape(cell)}</{kind}>'
             for cell, side in zip(line, sides, strict=True)
         )
-        for kind, line in [("th", HEAD), *(("td", line) for line in lines)]
+        for kind, line in [("th", CARD_COLUMN_TITLES), *(("td", line) for line in lines)]
     ]
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"

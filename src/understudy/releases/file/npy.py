@@ -15,38 +15,38 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 
-TYPES = ("<i8", "<f8", "|u1", "<u2", "<u4")
+NPY_DTYPES = ("<i8", "<f8", "|u1", "<u2", "<u4")
 """The types an array may have: whole numbers, finite floats, and codes."""
 
-_MAGIC = b"\x93NUMPY\x01\x00"
-_HEADER = re.compile(
+_NPY_MAGIC = b"\x93NUMPY\x01\x00"
+_NPY_HEADER = re.compile(
     rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': False, 'shape': \(((?:\d{1,12}, ?)*\d{0,12})\), \} *\n"
 )
 
 
-def pack(array: NDArray[np.generic]) -> bytes:
+def array_to_npy(array: NDArray[np.generic]) -> bytes:
     """An array as the bytes of a `.npy` file."""
     kind = array.dtype.newbyteorder("<").str
-    if kind not in TYPES:
+    if kind not in NPY_DTYPES:
         raise ReleaseError(f"an array of type {array.dtype} has no place in a release. Nothing was written.")
     text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(int(n) for n in array.shape)!r}, }}"
-    padding = -(len(_MAGIC) + 2 + len(text) + 1) % 64
+    padding = -(len(_NPY_MAGIC) + 2 + len(text) + 1) % 64
     header = (text + " " * padding + "\n").encode("ascii")
-    return _MAGIC + struct.pack("<H", len(header)) + header + np.ascontiguousarray(array).astype(kind).tobytes()
+    return _NPY_MAGIC + struct.pack("<H", len(header)) + header + np.ascontiguousarray(array).astype(kind).tobytes()
 
 
-def unpack(data: bytes, where: str) -> NDArray[np.generic]:
+def array_from_npy(data: bytes, where: str) -> NDArray[np.generic]:
     """The array again, or ReleaseError; never more memory than the bytes themselves take.
 
-    >>> unpack(pack(np.array([[1, 2], [3, 4]])), "arrays/0.npy").tolist()
+    >>> array_from_npy(array_to_npy(np.array([[1, 2], [3, 4]])), "arrays/0.npy").tolist()
     [[1, 2], [3, 4]]
     """
-    start = len(_MAGIC) + 2
-    if data[: len(_MAGIC)] != _MAGIC or len(data) < start:
+    start = len(_NPY_MAGIC) + 2
+    if data[: len(_NPY_MAGIC)] != _NPY_MAGIC or len(data) < start:
         raise ReleaseError(f"{where}: not an array that Understudy writes. Nothing was loaded.")
-    end = start + int(struct.unpack("<H", data[len(_MAGIC) : start])[0])
-    header = _HEADER.fullmatch(data, start, end) if end <= len(data) else None
-    if header is None or header[1].decode() not in TYPES:
+    end = start + int(struct.unpack("<H", data[len(_NPY_MAGIC) : start])[0])
+    header = _NPY_HEADER.fullmatch(data, start, end) if end <= len(data) else None
+    if header is None or header[1].decode() not in NPY_DTYPES:
         raise ReleaseError(f"{where}: not an array that Understudy writes. Nothing was loaded.")
     kind = np.dtype(header[1].decode())
     shape = tuple(int(n) for n in header[2].split(b",") if n.strip())

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from understudy.accounting.cost import Cost, Currency
 from understudy.accounting.neighbours import Neighbours
-from understudy.releases.account import Statement, Step
-from understudy.releases.file.json_fields import Fields, as_day, ratio, wrong
-from understudy.releases.guarantee import Guarantee, Promise
+from understudy.releases.account import BudgetStatement, BudgetStep
+from understudy.releases.file.json_fields import JsonFields, day_from_json, field_error, fraction_to_json
+from understudy.releases.guarantee import Guarantee, GuaranteeKind
 
 
-def cost_out(cost: Cost) -> dict[str, object]:
+def cost_to_json(cost: Cost) -> dict[str, object]:
     """A price as JSON."""
-    return {"currency": cost.currency.value, "amount": ratio(cost.amount), "delta": ratio(cost.delta)}
+    return {
+        "currency": cost.currency.value,
+        "amount": fraction_to_json(cost.amount),
+        "delta": fraction_to_json(cost.delta),
+    }
 
 
-def cost_in(found: object, where: str) -> Cost:
+def cost_from_json(found: object, where: str) -> Cost:
     """A price, checked."""
-    fields = Fields(found, where, {"currency", "amount", "delta"})
+    fields = JsonFields(found, where, {"currency", "amount", "delta"})
     return Cost(fields.choice("currency", Currency), fields.fraction("amount"), fields.fraction("delta"))
 
 
-def guarantee_out(guarantee: Guarantee) -> dict[str, object]:
+def guarantee_to_json(guarantee: Guarantee) -> dict[str, object]:
     """A promise as JSON, its sentence included."""
     return {
         "kind": guarantee.kind.value,
         "sentence": guarantee.sentence(),
-        "epsilon": ratio(guarantee.epsilon),
-        "delta": ratio(guarantee.delta),
+        "epsilon": fraction_to_json(guarantee.epsilon),
+        "delta": fraction_to_json(guarantee.delta),
         "currency": None if guarantee.currency is None else guarantee.currency.value,
-        "amount": ratio(guarantee.amount),
+        "amount": fraction_to_json(guarantee.amount),
         "neighbours": guarantee.neighbours.value,
         "unit": guarantee.unit,
         "max_rows": guarantee.max_rows,
@@ -38,12 +42,12 @@ def guarantee_out(guarantee: Guarantee) -> dict[str, object]:
     }
 
 
-def guarantee_in(found: object) -> Guarantee:
+def guarantee_from_json(found: object) -> Guarantee:
     """A promise, checked; its sentence must say what its numbers say."""
     names = {"kind", "sentence", "epsilon", "delta", "currency", "amount", "neighbours", "unit", "max_rows"}
-    fields = Fields(found, "guarantee", names | {"invariants", "public", "learned"})
+    fields = JsonFields(found, "guarantee", names | {"invariants", "public", "learned"})
     guarantee = Guarantee(
-        kind=fields.choice("kind", Promise),
+        kind=fields.choice("kind", GuaranteeKind),
         epsilon=fields.fraction("epsilon"),
         delta=fields.fraction("delta"),
         currency=None if fields["currency"] is None else fields.choice("currency", Currency),
@@ -56,38 +60,41 @@ def guarantee_in(found: object) -> Guarantee:
         learned=fields.texts("learned"),
     )
     if fields["sentence"] != guarantee.sentence():
-        raise wrong("guarantee.sentence", "what the numbers beside it say")
+        raise field_error("guarantee.sentence", "what the numbers beside it say")
     return guarantee
 
 
-def statement_out(statement: Statement) -> dict[str, object]:
+def statement_to_json(statement: BudgetStatement) -> dict[str, object]:
     """An account as JSON."""
     return {
         "dataset": statement.dataset,
-        "epsilon": ratio(statement.epsilon),
-        "delta": ratio(statement.delta),
-        "steps": [{"asked": s.asked, "cost": cost_out(s.cost), "share": ratio(s.share)} for s in statement.steps],
+        "epsilon": fraction_to_json(statement.epsilon),
+        "delta": fraction_to_json(statement.delta),
+        "steps": [
+            {"asked": s.asked, "cost": cost_to_json(s.cost), "share": fraction_to_json(s.share)}
+            for s in statement.steps
+        ],
         "ledger": statement.ledger,
         "run": statement.run,
         "day": None if statement.day is None else statement.day.isoformat(),
     }
 
 
-def statement_in(found: object) -> Statement:
+def statement_from_json(found: object) -> BudgetStatement:
     """An account, checked."""
-    fields = Fields(found, "statement", {"dataset", "epsilon", "delta", "steps", "ledger", "run", "day"})
-    return Statement(
+    fields = JsonFields(found, "statement", {"dataset", "epsilon", "delta", "steps", "ledger", "run", "day"})
+    return BudgetStatement(
         dataset=fields.text("dataset", limit=1000),
         epsilon=fields.fraction("epsilon"),
         delta=fields.fraction("delta"),
-        steps=tuple(_step_in(step, f"statement.steps[{i}]") for i, step in enumerate(fields.items("steps"))),
+        steps=tuple(_step_from_json(step, f"statement.steps[{i}]") for i, step in enumerate(fields.items("steps"))),
         ledger=fields.text("ledger", limit=1000),
         run=fields.text("run", limit=1000),
-        day=fields.optional("day", as_day),
+        day=fields.optional("day", day_from_json),
     )
 
 
-def _step_in(found: object, where: str) -> Step:
-    fields = Fields(found, where, {"asked", "cost", "share"})
-    cost = cost_in(fields["cost"], fields.path("cost"))
-    return Step(asked=fields.text("asked"), cost=cost, share=fields.fraction("share"))
+def _step_from_json(found: object, where: str) -> BudgetStep:
+    fields = JsonFields(found, where, {"asked", "cost", "share"})
+    cost = cost_from_json(fields["cost"], fields.path("cost"))
+    return BudgetStep(asked=fields.text("asked"), cost=cost, share=fields.fraction("share"))

@@ -14,19 +14,19 @@ from typing import IO
 
 from understudy import thrift
 
-MAGIC = b"PAR1"
-ROWS, GROUPS = 3, 4
+PARQUET_MAGIC_BYTES = b"PAR1"
+FOOTER_ROWS_FIELD, FOOTER_ROW_GROUPS_FIELD = 3, 4
 """Fields of a footer."""
 
-COLUMNS, GROUP_PLACE, ORDINAL = 1, 5, 7
+ROW_GROUP_COLUMNS_FIELD, ROW_GROUP_OFFSET_FIELD, ROW_GROUP_ORDINAL_FIELD = 1, 5, 7
 """Fields of a group of rows."""
 
-CHUNK_PLACES, METADATA = (2, 4, 6), 3
-METADATA_PLACES = (9, 10, 11, 14)
+CHUNK_OFFSET_FIELDS, COLUMN_CHUNK_METADATA_FIELD = (2, 4, 6), 3
+METADATA_OFFSET_FIELDS = (9, 10, 11, 14)
 """Fields that say where something begins: of a column's chunk, and of what is known of it."""
 
 
-class Joined:
+class ParquetConcatenator:
     """A Parquet file in the making.
 
     Add parts, which are removed as they are taken over, and close it.
@@ -34,8 +34,8 @@ class Joined:
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
-        self._out.write(MAGIC)
-        self._footer: thrift.Fields = {}
+        self._out.write(PARQUET_MAGIC_BYTES)
+        self._footer: thrift.ThriftFields = {}
         self._groups: list[bytes] = []
         self._rows = 0
 
@@ -47,41 +47,44 @@ class Joined:
             length = int.from_bytes(file.read(4), "little")
             end = size - 8 - length
             file.seek(end)
-            footer = thrift.read(file.read(length))
-            moved = self._out.tell() - len(MAGIC)
-            file.seek(len(MAGIC))
-            shutil.copyfileobj(_Until(file, end - len(MAGIC)), self._out, 1 << 20)
+            footer = thrift.read_struct(file.read(length))
+            moved = self._out.tell() - len(PARQUET_MAGIC_BYTES)
+            file.seek(len(PARQUET_MAGIC_BYTES))
+            shutil.copyfileobj(_BoundedReader(file, end - len(PARQUET_MAGIC_BYTES)), self._out, 1 << 20)
         part.unlink()
-        for group in footer[GROUPS][1][1] if GROUPS in footer else []:
-            for fields, numbers in _placed(group):
+        for group in footer[FOOTER_ROW_GROUPS_FIELD][1][1] if FOOTER_ROW_GROUPS_FIELD in footer else []:
+            for fields, numbers in _offset_fields(group):
                 for number in numbers:
-                    if number in fields and (fields[number][1] or number not in CHUNK_PLACES):
+                    if number in fields and (fields[number][1] or number not in CHUNK_OFFSET_FIELDS):
                         fields[number] = fields[number][0], fields[number][1] + moved
-            if ORDINAL in group:
-                group[ORDINAL] = group[ORDINAL][0], len(self._groups)
-            self._groups.append(thrift.written(group))
-        self._rows += footer[ROWS][1]
+            if ROW_GROUP_ORDINAL_FIELD in group:
+                group[ROW_GROUP_ORDINAL_FIELD] = group[ROW_GROUP_ORDINAL_FIELD][0], len(self._groups)
+            self._groups.append(thrift.write_struct(group))
+        self._rows += footer[FOOTER_ROWS_FIELD][1]
         self._footer = self._footer or footer
 
     def close(self) -> None:
         """Write the footer."""
         footer = self._footer
-        footer[ROWS] = footer[ROWS][0], self._rows
-        if GROUPS in footer:
-            footer[GROUPS] = footer[GROUPS][0], (footer[GROUPS][1][0], self._groups)
-        data = thrift.written(footer)
-        self._out.write(data + len(data).to_bytes(4, "little") + MAGIC)
+        footer[FOOTER_ROWS_FIELD] = footer[FOOTER_ROWS_FIELD][0], self._rows
+        if FOOTER_ROW_GROUPS_FIELD in footer:
+            footer[FOOTER_ROW_GROUPS_FIELD] = (
+                footer[FOOTER_ROW_GROUPS_FIELD][0],
+                (footer[FOOTER_ROW_GROUPS_FIELD][1][0], self._groups),
+            )
+        data = thrift.write_struct(footer)
+        self._out.write(data + len(data).to_bytes(4, "little") + PARQUET_MAGIC_BYTES)
 
 
-def _placed(group: thrift.Fields) -> Iterator[tuple[thrift.Fields, tuple[int, ...]]]:
+def _offset_fields(group: thrift.ThriftFields) -> Iterator[tuple[thrift.ThriftFields, tuple[int, ...]]]:
     """Everything in a group of rows that has a place in the file, and which of its fields say so."""
-    yield group, (GROUP_PLACE,)
-    for chunk in group[COLUMNS][1][1]:
-        yield chunk, CHUNK_PLACES
-        yield chunk[METADATA][1], METADATA_PLACES
+    yield group, (ROW_GROUP_OFFSET_FIELD,)
+    for chunk in group[ROW_GROUP_COLUMNS_FIELD][1][1]:
+        yield chunk, CHUNK_OFFSET_FIELDS
+        yield chunk[COLUMN_CHUNK_METADATA_FIELD][1], METADATA_OFFSET_FIELDS
 
 
-class _Until:
+class _BoundedReader:
     """The next so many bytes of a file."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:

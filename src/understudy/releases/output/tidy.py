@@ -9,32 +9,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.measurements import AxisMap, Centring, Measurement, Measurements, Partition, Sparse
+from understudy.measurements import AxisMap, Centring, Measurement, Measurements, Partition, SparseMeasurement
 from understudy.models.estimates.noise_moments import noise_variance
-from understudy.releases.output.frames.duckdb import Session
+from understudy.releases.output.frames.duckdb import DuckdbSession
 from understudy.schema import Schema
 
-Columns = dict[str, NDArray[Any]]
+TidyTable = dict[str, NDArray[Any]]
 """A tidy table: arrays of one length by name."""
 
 
-def tidy_tables(schema: Schema, measurements: Measurements) -> dict[str, Columns]:
+def tidy_tables(schema: Schema, measurements: Measurements) -> dict[str, TidyTable]:
     """One tidy table per measurement: its columns' labels, then `estimate`, `variance` and `sd`.
 
     Nothing is clamped, rounded or made consistent: an estimate may be negative, and averages of many are right on average. Sparse ones
     are shown only above their threshold, so they are too high on average; their name says so.
     """
-    tables: dict[str, Columns] = {}
+    tables: dict[str, TidyTable] = {}
     for measurement in measurements:
-        tables[_fresh(_title(measurement.clique), tables)] = tidy(schema, measurement)
+        tables[_unused_name(_clique_title(measurement.clique), tables)] = tidy_measurement(schema, measurement)
     for sparse in measurements.sparse:
-        tables[_fresh(f"{_title(sparse.clique)}, shown above {sparse.threshold}", tables)] = tidy_sparse(schema, sparse)
+        tables[_unused_name(f"{_clique_title(sparse.clique)}, shown above {sparse.threshold}", tables)] = tidy_sparse(
+            schema, sparse
+        )
     return tables
 
 
-def tidy(schema: Schema, measurement: Measurement) -> Columns:
+def tidy_measurement(schema: Schema, measurement: Measurement) -> TidyTable:
     """One dense measurement, one row per cell."""
-    labels = [_axis(schema.codecs[n].labels(), m) for n, m in zip(measurement.clique, measurement.maps, strict=True)]
+    labels = [
+        _axis_labels(schema.codecs[n].labels(), m) for n, m in zip(measurement.clique, measurement.maps, strict=True)
+    ]
     shape = measurement.values.shape
     grids = np.unravel_index(np.arange(measurement.values.size), shape) if shape else ()
     columns = {name: words[grid] for name, words, grid in zip(measurement.clique, labels, grids, strict=True)}
@@ -45,7 +49,7 @@ def tidy(schema: Schema, measurement: Measurement) -> Columns:
     return _with_estimates(columns, measurement.values.ravel(), variance.ravel())
 
 
-def tidy_sparse(schema: Schema, sparse: Sparse) -> Columns:
+def tidy_sparse(schema: Schema, sparse: SparseMeasurement) -> TidyTable:
     """One sparse measurement, one row per shown cell."""
     words = [np.array(schema.codecs[name].labels(), object) for name in sparse.clique]
     columns = {name: words[i][sparse.codes[:, i]] for i, name in enumerate(sparse.clique)}
@@ -54,12 +58,12 @@ def tidy_sparse(schema: Schema, sparse: Sparse) -> Columns:
     )
 
 
-def _with_estimates(columns: Columns, values: NDArray[np.int64], variance: NDArray[np.float64]) -> Columns:
+def _with_estimates(columns: TidyTable, values: NDArray[np.int64], variance: NDArray[np.float64]) -> TidyTable:
     added = {"estimate": values, "variance": variance, "sd": np.sqrt(variance)}
-    return columns | {_fresh(name, columns, "_"): array for name, array in added.items()}
+    return columns | {_unused_name(name, columns, "_"): array for name, array in added.items()}
 
 
-def _axis(labels: tuple[str, ...], axis: AxisMap) -> NDArray[np.object_]:
+def _axis_labels(labels: tuple[str, ...], axis: AxisMap) -> NDArray[np.object_]:
     """One label for each entry of a mapped axis."""
     match axis:
         case Partition():
@@ -74,11 +78,11 @@ def _axis(labels: tuple[str, ...], axis: AxisMap) -> NDArray[np.object_]:
     return np.array(words, object)
 
 
-def _title(clique: tuple[str, ...]) -> str:
+def _clique_title(clique: tuple[str, ...]) -> str:
     return " × ".join(clique) or "total"
 
 
-def _fresh(name: str, taken: dict[str, Any], mark: str = "") -> str:
+def _unused_name(name: str, taken: dict[str, Any], mark: str = "") -> str:
     """The name, or one like it that is not taken."""
     count, fresh = 2, name
     while fresh in taken:
@@ -87,24 +91,26 @@ def _fresh(name: str, taken: dict[str, Any], mark: str = "") -> str:
     return fresh
 
 
-def as_frame(columns: Columns, kind: str) -> Any:
+def tidy_table_to_frame(columns: TidyTable, kind: str) -> Any:
     """A tidy table as a frame of some kind."""
     if kind == "duckdb":
-        return _relation(columns)
+        return _tidy_relation(columns)
     if kind == "numpy":
         return columns
     library: Any = import_module(kind)
     if kind == "pyarrow":
-        return library.table({name: _listed(array) for name, array in columns.items()})
-    return library.DataFrame({name: _listed(array) if kind == "polars" else array for name, array in columns.items()})
+        return library.table({name: _object_array_to_list(array) for name, array in columns.items()})
+    return library.DataFrame(
+        {name: _object_array_to_list(array) if kind == "polars" else array for name, array in columns.items()}
+    )
 
 
-def _listed(array: NDArray[Any]) -> Any:
+def _object_array_to_list(array: NDArray[Any]) -> Any:
     return array.tolist() if array.dtype == object else array
 
 
-def _relation(columns: Columns) -> Any:
-    session = Session()
+def _tidy_relation(columns: TidyTable) -> Any:
+    session = DuckdbSession()
     expressions: dict[str, str] = {}
     for name, array in columns.items():
         if array.dtype == object:
@@ -117,6 +123,6 @@ def _relation(columns: Columns) -> Any:
     return session.connection.table("measurement")
 
 
-def cells_in(measurements: Measurements) -> int:
+def count_noisy_cells(measurements: Measurements) -> int:
     """How many noisy numbers there are in all."""
     return sum(math.prod(m.values.shape) for m in measurements) + sum(len(s.values) for s in measurements.sparse)

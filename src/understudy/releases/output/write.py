@@ -19,30 +19,44 @@ from pathlib import Path
 import duckdb
 from numpy.random import Generator
 
-from understudy.atomic import whole, whole_folder
+from understudy.atomic import write_file_atomically, write_folder_atomically
 from understudy.errors import Refused, ReleaseError
 from understudy.releases.output.frames import parquet
-from understudy.releases.output.frames.cells import CHUNK, Batches, Cells, Pins, Spreads, as_text, decode, microseconds
-from understudy.releases.output.frames.dtypes import shape
-from understudy.releases.output.frames.duckdb import Session, as_it_was, decimal, typed
-from understudy.releases.output.parquet_concat import Joined
+from understudy.releases.output.frames.cells import (
+    DECODE_CHUNK_ROWS,
+    CodeBatches,
+    ColumnCells,
+    PinnedPoints,
+    Spreads,
+    cells_as_text,
+    decode_chunks,
+    microsecond_values,
+)
+from understudy.releases.output.frames.dtypes import file_column_of
+from understudy.releases.output.frames.duckdb import (
+    DuckdbSession,
+    decimal_precision_scale,
+    sql_in_natural_type,
+    sql_in_original_type,
+)
+from understudy.releases.output.parquet_concat import ParquetConcatenator
 from understudy.schema import Boolean, Categorical, Column, Datetime, Real, Schema
 from understudy.schema.formula import guard_formula
 
-FORMATS = (".csv", ".parquet")
+WRITTEN_ROW_SUFFIXES = (".csv", ".parquet")
 """What a file's name may end in."""
 
-Spell = Callable[[str], str]
+TextSpelling = Callable[[str], str]
 """How a text is written."""
 
 
 def write_rows(
     schema: Schema,
-    codes: Batches,
+    codes: CodeBatches,
     path: str | os.PathLike[str],
     rng: Generator,
     *,
-    pins: Pins | None = None,
+    pins: PinnedPoints | None = None,
     spreads: Spreads | None = None,
     guard_formulas: bool = True,
 ) -> None:
@@ -51,19 +65,19 @@ def write_rows(
     In a CSV file texts that a spreadsheet would run get a leading apostrophe, unless `guard_formulas` is False.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        raise Refused(f"{path}: rows are written as {' or '.join(FORMATS)}. Nothing was written.")
+    if suffix not in WRITTEN_ROW_SUFFIXES:
+        raise Refused(f"{path}: rows are written as {' or '.join(WRITTEN_ROW_SUFFIXES)}. Nothing was written.")
     if suffix == ".parquet" and len({name.lower() for name in schema}) < len(schema):
         raise Refused(
             f"{path}: two columns' names differ only in case. Write a .csv file instead. Nothing was written."
         )
-    with whole(path, private=False) as draft:
+    with write_file_atomically(path, private=False) as draft:
         try:
             if suffix == ".csv":
                 spell = guard_formula if guard_formulas else str
-                _write_csv(decode(schema, codes, rng, pins, spreads), draft, spell)
+                _write_csv(decode_chunks(schema, codes, rng, pins, spreads), draft, spell)
             else:
-                _write_parquet(decode(schema, codes, rng, pins, spreads), draft)
+                _write_parquet(decode_chunks(schema, codes, rng, pins, spreads), draft)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise ReleaseError(f"{path}: could not be written ({reason}). Nothing was written.") from None
@@ -71,11 +85,11 @@ def write_rows(
 
 def write_parts(
     schema: Schema,
-    codes: Batches,
+    codes: CodeBatches,
     folder: str | os.PathLike[str],
     rng: Generator,
     *,
-    pins: Pins | None = None,
+    pins: PinnedPoints | None = None,
     spreads: Spreads | None = None,
 ) -> None:
     """Write each batch of rows as a Parquet file of its own, in a folder that appears whole or not at all."""
@@ -83,66 +97,68 @@ def write_parts(
         raise Refused(
             f"{folder}: two columns' names differ only in case. Write a .csv file instead. Nothing was written."
         )
-    with whole_folder(folder) as draft:
+    with write_folder_atomically(folder) as draft:
         try:
-            for i, columns in enumerate(decode(schema, codes, rng, pins, spreads)):
+            for i, columns in enumerate(decode_chunks(schema, codes, rng, pins, spreads)):
                 _write_parquet(iter([columns]), draft / f"part-{i:05d}.parquet")
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise ReleaseError(f"{folder}: could not be written ({reason}). Nothing was written.") from None
 
 
-def _write_csv(chunks: Iterator[dict[str, Cells]], draft: Path, spell: Spell) -> None:
+def _write_csv(chunks: Iterator[dict[str, ColumnCells]], draft: Path, spell: TextSpelling) -> None:
     part = draft.with_name("part")
-    with draft.open("wb") as out, Session() as session:
+    with draft.open("wb") as out, DuckdbSession() as session:
         for i, columns in enumerate(chunks):
             if i == 0:  # DuckDB would rename columns whose names differ only in case
                 header = io.StringIO()
                 csv.writer(header).writerow([spell(name) for name in columns])
                 out.write(header.getvalue().removesuffix("\r\n").encode() + b"\n")
             query = session.query(
-                {f"c{j}": _spelled(session, cells, spell) for j, cells in enumerate(columns.values())}
+                {f"c{j}": _csv_sql(session, cells, spell) for j, cells in enumerate(columns.values())}
             )
-            _copy(session, query, part, "FORMAT csv, HEADER false")
+            _copy_query(session, query, part, "FORMAT csv, HEADER false")
             with part.open("rb") as one:
                 shutil.copyfileobj(one, out)
 
 
-def _write_parquet(chunks: Iterator[dict[str, Cells]], draft: Path) -> None:
-    if parquet.can_write():
-        with parquet.ParquetFile(draft) as file:
+def _write_parquet(chunks: Iterator[dict[str, ColumnCells]], draft: Path) -> None:
+    if parquet.has_pyarrow():
+        with parquet.ArrowParquetWriter(draft) as file:
             for columns in chunks:
                 file.add(columns)
         return
     part = draft.with_name("part")
-    with draft.open("wb") as out, Session() as session:
-        joined = Joined(out)
+    with draft.open("wb") as out, DuckdbSession() as session:
+        joined = ParquetConcatenator(out)
         for columns in chunks:
-            query = session.query({name: as_it_was(session, shape(cells).cells) for name, cells in columns.items()})
-            _copy(session, query, part, f"FORMAT parquet, ROW_GROUP_SIZE {CHUNK}")
+            query = session.query(
+                {name: sql_in_original_type(session, file_column_of(cells).cells) for name, cells in columns.items()}
+            )
+            _copy_query(session, query, part, f"FORMAT parquet, ROW_GROUP_SIZE {DECODE_CHUNK_ROWS}")
             joined.add(part)
         joined.close()
 
 
-def _copy(session: Session, query: str, path: Path, options: str) -> None:
+def _copy_query(session: DuckdbSession, query: str, path: Path, options: str) -> None:
     place = str(path).replace("'", "''")
     session.run(f"COPY ({query}) TO '{place}' ({options}, USE_TMP_FILE false)")
     session.clear()
 
 
-def _spelled(session: Session, cells: Cells, spell: Spell) -> str:
+def _csv_sql(session: DuckdbSession, cells: ColumnCells, spell: TextSpelling) -> str:
     """The SQL of a column as a CSV file holds it: booleans and missing cells as they are spelled."""
     column = cells.column
     if isinstance(column, Boolean | Categorical):
-        text = as_text(cells)
+        text = cells_as_text(cells)
         return session.label(tuple(map(spell, text.labels or ())), text.positions())
     if _declares_decimals(column):  # 1.50 stays 1.50
         assert isinstance(column, Real)
         exact = replace(column, dtype=f"DECIMAL(38,{column.decimals})")
         cells = replace(cells, column=exact)
-    value = typed(session, cells)
+    value = sql_in_natural_type(session, cells)
     if isinstance(column, Datetime) and column.zone is not None:
-        value = _zoned(session, cells, column.zone, value)
+        value = _zoned_sql(session, cells, column.zone, value)
     if not cells.spelled.any():
         return value
     spelled = session.array(cells.spelled)
@@ -154,13 +170,13 @@ def _declares_decimals(column: Column) -> bool:
     """Whether a column's decimals are the owner's word; a binary float, or a column whose type was voted, has as many as it needs."""
     if not isinstance(column, Real) or column.decimals is None or "type" in column.learned:
         return False
-    return column.dtype is None or decimal(column.dtype) is not None
+    return column.dtype is None or decimal_precision_scale(column.dtype) is not None
 
 
-def _zoned(session: Session, cells: Cells, zone: str, value: str) -> str:
+def _zoned_sql(session: DuckdbSession, cells: ColumnCells, zone: str, value: str) -> str:
     """An instant as the clock in its zone shows it, with the offset from UTC."""
     clock = f"timezone({session.words((zone,))}[1], {value})"
-    offset = f"((epoch_us({clock}) - {session.array(microseconds(cells))}) // 1000000)"
+    offset = f"((epoch_us({clock}) - {session.array(microsecond_values(cells))}) // 1000000)"
     sign = f"CASE WHEN {offset} < 0 THEN '-' ELSE '+' END"
     local = (
         f"CAST({clock} AS VARCHAR) || printf('%s%02d:%02d', {sign}, abs({offset}) // 3600, abs({offset}) // 60 % 60)"

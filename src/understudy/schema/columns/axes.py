@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Axes(Protocol):
+class TableAxes(Protocol):
     """Lays a table over the codes of some columns where it can be combined with others."""
 
-    def lay(self, names: Sequence[str], table: NDArray[Any]) -> NDArray[Any]:
+    def align_table(self, names: Sequence[str], table: NDArray[Any]) -> NDArray[Any]:
         """The table's entries, in the shape all answers share (or one that broadcasts to it)."""
 
     def mark(
@@ -25,17 +25,17 @@ class Axes(Protocol):
         """The largest mark among the listed combinations of codes (one column of `places` each) that an entry is; 0 where it is none."""
 
 
-class Dense:
+class CliqueAxes:
     """The cells of a clique: one axis for each of its columns.
 
-    >>> Dense(("age", "sex")).lay(["sex"], np.array([1, 2])).shape
+    >>> CliqueAxes(("age", "sex")).align_table(["sex"], np.array([1, 2])).shape
     (1, 2)
     """
 
     def __init__(self, clique: Sequence[str]) -> None:
         self.clique = list(clique)
 
-    def lay(self, names: Sequence[str], table: NDArray[Any]) -> NDArray[Any]:
+    def align_table(self, names: Sequence[str], table: NDArray[Any]) -> NDArray[Any]:
         order = sorted(range(len(names)), key=lambda i: self.clique.index(names[i]))
         sizes = dict(zip(names, table.shape, strict=True))
         return table.transpose(order).reshape([sizes.get(name, 1) for name in self.clique])
@@ -45,20 +45,20 @@ class Dense:
     ) -> NDArray[np.int8]:
         table = np.zeros(sizes, np.int8)
         np.maximum.at(table, tuple(places), marks)
-        return self.lay(names, table)
+        return self.align_table(names, table)
 
 
-class Rows:
+class RowAxes:
     """Rows of codes: one answer for each.
 
-    >>> Rows({"sex": np.array([0, 1, 1])}).lay(["sex"], np.array([5, 6])).tolist()
+    >>> RowAxes({"sex": np.array([0, 1, 1])}).align_table(["sex"], np.array([5, 6])).tolist()
     [5, 6, 6]
     """
 
     def __init__(self, codes: Mapping[str, NDArray[np.integer]]) -> None:
         self.codes = codes
 
-    def lay(self, names: Sequence[str], table: NDArray[Any]) -> NDArray[Any]:
+    def align_table(self, names: Sequence[str], table: NDArray[Any]) -> NDArray[Any]:
         found: NDArray[Any] = table[tuple(self.codes[name] for name in names)]
         return found
 

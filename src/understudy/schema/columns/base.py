@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from understudy.errors import SchemaError
 
-MISSING_LIMIT = 200
+MAX_COLUMN_MISSING_CODES = 200
 """A column has at most this many missing codes: with the other states of a decoded cell they fit one byte."""
 
 
@@ -26,7 +26,7 @@ class Role(StrEnum):
     OTHER = "other"
 
 
-class Outside(StrEnum):
+class OutOfBoundsPolicy(StrEnum):
     """Where a number beyond the declared bounds goes."""
 
     CLIP = "clip"
@@ -59,8 +59,8 @@ class Column:
         check_text(self.name, "a column's name")
         if len(set(self.missing)) != len(self.missing):
             raise SchemaError(f'column "{self.name}": a missing code is listed twice')
-        if len(self.missing) > MISSING_LIMIT:
-            raise SchemaError(f'column "{self.name}": more than {MISSING_LIMIT} missing codes')
+        if len(self.missing) > MAX_COLUMN_MISSING_CODES:
+            raise SchemaError(f'column "{self.name}": more than {MAX_COLUMN_MISSING_CODES} missing codes')
         self._check_labels(self.missing, "a missing code")
 
     def _check_labels(self, labels: Iterable[str], what: str) -> None:
@@ -72,12 +72,12 @@ class Column:
             check_text(label, f'column "{self.name}": {what}')
 
     @property
-    def modelled(self) -> bool:
+    def is_modelled(self) -> bool:
         """Whether the column takes part in a release."""
         return self.use and self.role is not Role.DIRECT_IDENTIFIER
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether nothing about the column is left to learn."""
         return False
 

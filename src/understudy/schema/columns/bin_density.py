@@ -16,18 +16,18 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-STEEPEST = 1.5
+MAX_EDGE_TO_MEAN_RATIO = 1.5
 """Largest height at an edge, as a multiple of the mean of either bin; up to this the three weights are never negative."""
 
-APART = 3.0
+SPIKE_TO_NEIGHBOUR_RATIO = 3.0
 """A single value this many times as frequent as the values beside it tells nothing about them."""
 
 
 @dataclass(frozen=True)
-class Spread:
+class BinDensity:
     """A density over pieces of a lattice. `group` is the bin that each piece lies in; pieces of a bin stand together.
 
-    >>> spread = Spread.of(np.array([0, 10, 20]), np.array([3.0, 1.0]))
+    >>> spread = BinDensity.of(np.array([0, 10, 20]), np.array([3.0, 1.0]))
     >>> np.bincount(spread.draw(np.zeros(1000, np.int64), np.random.default_rng(1)) >= 5).tolist()
     [624, 376]
     """
@@ -42,11 +42,11 @@ class Spread:
     @classmethod
     def of(
         cls, edges: NDArray[np.int64], masses: NDArray[np.float64], first: NDArray[np.int64] | None = None
-    ) -> Spread:
+    ) -> BinDensity:
         """The density with these masses on these pieces; each piece is a bin of its own unless `first` says otherwise."""
         widths = np.diff(edges).astype(np.float64)
         heights = masses / widths
-        left, right = _heights(heights, widths)
+        left, right = _edge_heights(heights, widths)
         whole = np.maximum(heights, np.finfo(np.float64).tiny)
         start = np.arange(len(edges), dtype=np.int64) if first is None else first
         flat = heights <= 0
@@ -64,15 +64,15 @@ class Spread:
             piece[several] = np.clip(at, self.first[bins[several]], self.first[bins[several] + 1] - 1)
         index, width = self.edges[piece], widths[piece]
         if np.all(widths > 1):
-            return index + self._within(piece, width, rng)
+            return index + self._draw_offsets(piece, width, rng)
         wide = width > 1
-        index[wide] += self._within(piece[wide], width[wide], rng)
+        index[wide] += self._draw_offsets(piece[wide], width[wide], rng)
         return index
 
     def share(self, bin_: int, index: int) -> float:
         """The part of a bin that lies at one lattice index in it: how often `draw` gives that one.
 
-        >>> Spread.of(np.array([0, 10]), np.array([3.0])).share(0, 4)
+        >>> BinDensity.of(np.array([0, 10]), np.array([3.0])).share(0, 4)
         0.1
         """
         return round(self.below(bin_, index + 1) - self.below(bin_, index), 12)
@@ -80,7 +80,7 @@ class Spread:
     def below(self, bin_: int, index: int) -> float:
         """The part of a bin that lies before a lattice index, from its first one to the first one of the next bin.
 
-        >>> Spread.of(np.array([0, 10]), np.array([3.0])).below(0, 4)
+        >>> BinDensity.of(np.array([0, 10]), np.array([3.0])).below(0, 4)
         0.4
         """
         low, high = int(self.first[bin_]), int(self.first[bin_ + 1])
@@ -91,7 +91,7 @@ class Spread:
         inside = (a * (1 - (1 - x) ** 3) + (3 - a - b) * (3 * x**2 - 2 * x**3) + b * x**3) / 3
         return round(float((masses[: piece - low].sum() + inside * masses[piece - low]) / masses.sum()), 12)
 
-    def _within(self, piece: NDArray[np.int64], width: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
+    def _draw_offsets(self, piece: NDArray[np.int64], width: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         """How far into its piece each value lies."""
         u, v, w = np.ascontiguousarray(rng.random((len(piece), 3)).T)
         pick = rng.random(len(piece)) * 3
@@ -102,7 +102,7 @@ class Spread:
         return np.asarray(np.minimum((at * width).astype(np.int64), width - 1), np.int64)
 
 
-def _heights(
+def _edge_heights(
     heights: NDArray[np.float64], widths: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The density at the left and the right edge of each piece."""
@@ -111,15 +111,15 @@ def _heights(
         return heights.copy(), heights.copy()
     low, high = heights[:-1], heights[1:]
     wl, wr = widths[:-1], widths[1:]
-    met = np.minimum((low * wr + high * wl) / (wl + wr), STEEPEST * np.minimum(low, high))
+    met = np.minimum((low * wr + high * wl) / (wl + wr), MAX_EDGE_TO_MEAN_RATIO * np.minimum(low, high))
     left, right = np.concatenate([[0.0], met]), np.concatenate([met, [0.0]])
     # A piece that ends at a border, or beside a single value that stands out, runs on as it leaves its other neighbour.
-    apart_right = (wr == 1) & (high > APART * low)
-    apart_left = (wl == 1) & (low > APART * high)
+    apart_right = (wr == 1) & (high > SPIKE_TO_NEIGHBOUR_RATIO * low)
+    apart_left = (wl == 1) & (low > SPIKE_TO_NEIGHBOUR_RATIO * high)
     open_left = np.concatenate([[True], apart_left])
     open_right = np.concatenate([apart_right, [True]])
-    on_from_right = np.clip(2 * heights - right, 0, STEEPEST * heights)
-    on_from_left = np.clip(2 * heights - left, 0, STEEPEST * heights)
+    on_from_right = np.clip(2 * heights - right, 0, MAX_EDGE_TO_MEAN_RATIO * heights)
+    on_from_left = np.clip(2 * heights - left, 0, MAX_EDGE_TO_MEAN_RATIO * heights)
     new_left = np.where(open_left, np.where(open_right, heights, on_from_right), left)
     new_right = np.where(open_right, np.where(open_left, heights, on_from_left), right)
     return new_left, new_right

@@ -21,55 +21,57 @@ from typing import Final
 import numpy as np
 
 # The patterns use nothing beyond RE2, so that a table can match cells with the very same text.
-NUMBER: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
-DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-TIME: Final = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
-OFFSET: Final = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
-MOMENT: Final = rf"{DATE}([T ]{TIME}{OFFSET}?)?"
-BLANKS: Final = " \t"
+CELL_NUMBER_PATTERN: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
+CELL_DATE_PATTERN: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+CELL_TIME_PATTERN: Final = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
+CELL_OFFSET_PATTERN: Final = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+CELL_MOMENT_PATTERN: Final = rf"{CELL_DATE_PATTERN}([T ]{CELL_TIME_PATTERN}{CELL_OFFSET_PATTERN}?)?"
+CELL_BLANKS: Final = " \t"
 """What may surround the text of a number, date, moment or time."""
 
-_NUMBER = re.compile(NUMBER, re.ASCII)
-_DATE = re.compile(DATE, re.ASCII)
-_TIME = re.compile(TIME, re.ASCII)
-_MOMENT = re.compile(rf"(?P<day>{DATE})([T ](?P<clock>{TIME})(?P<offset>{OFFSET})?)?", re.ASCII)
+_CELL_NUMBER_REGEX = re.compile(CELL_NUMBER_PATTERN, re.ASCII)
+_CELL_DATE_REGEX = re.compile(CELL_DATE_PATTERN, re.ASCII)
+_CELL_TIME_REGEX = re.compile(CELL_TIME_PATTERN, re.ASCII)
+_CELL_MOMENT_REGEX = re.compile(
+    rf"(?P<day>{CELL_DATE_PATTERN})([T ](?P<clock>{CELL_TIME_PATTERN})(?P<offset>{CELL_OFFSET_PATTERN})?)?", re.ASCII
+)
 
-DIGITS_LIMIT = 400
+MAX_NUMBER_DIGITS = 400
 """Longer runs of digits are no number: no lattice reaches them, and arithmetic on them is a way to stall a reader."""
 
 
-class Unknown:
+class UnknownCell:
     """A cell that holds an object no column type knows."""
 
 
-UNKNOWN: Final = Unknown()
+UNKNOWN_CELL: Final = UnknownCell()
 
 Scalar = str | bool | int | float | Fraction | date | datetime | time
-Cell = Scalar | Unknown | None
+Cell = Scalar | UnknownCell | None
 """A cell in plain Python; None is the empty one."""
 
 
-def plain(value: object) -> Cell:
+def to_plain_cell(value: object) -> Cell:
     """A cell's content in plain Python: numpy and pandas scalars unwrapped, NaN, NaT and NA and the empty text as None.
 
-    >>> plain(np.float32("nan")), plain(Decimal("1.50")), plain(np.datetime64("2024-02-29"))
+    >>> to_plain_cell(np.float32("nan")), to_plain_cell(Decimal("1.50")), to_plain_cell(np.datetime64("2024-02-29"))
     (None, Fraction(3, 2), datetime.date(2024, 2, 29))
     """
     try:
-        return _plain(value)
+        return _plain_value(value)
     except Exception:
         # Any object may sit in a frame, and its methods may raise anything. It is no value then.
-        return UNKNOWN
+        return UNKNOWN_CELL
 
 
-def _plain(value: object) -> Cell:
+def _plain_value(value: object) -> Cell:
     kind = type(value)
     if value is None or kind.__name__ in ("NAType", "NaTType"):
         return None
     if issubclass(kind, np.datetime64):
         return _plain_moment(value)
     if issubclass(kind, np.generic) and not issubclass(kind, str | float):
-        return _plain(value.item()) if isinstance(value, np.generic) else UNKNOWN
+        return _plain_value(value.item()) if isinstance(value, np.generic) else UNKNOWN_CELL
     if isinstance(value, str):
         return str.__str__(value) or None
     if isinstance(value, bool):
@@ -84,15 +86,15 @@ def _plain(value: object) -> Cell:
     if isinstance(value, datetime):
         offset = value.utcoffset()
         zone = None if offset is None else timezone(offset)
-        return datetime.combine(date(value.year, value.month, value.day), time(*_clock(value)), zone)
+        return datetime.combine(date(value.year, value.month, value.day), time(*_clock_fields(value)), zone)
     if isinstance(value, date):
         return date(value.year, value.month, value.day)
     if isinstance(value, time):
-        return time(*_clock(value))
-    return value if isinstance(value, Fraction) else UNKNOWN
+        return time(*_clock_fields(value))
+    return value if isinstance(value, Fraction) else UNKNOWN_CELL
 
 
-def _clock(value: datetime | time) -> tuple[int, int, int, int]:
+def _clock_fields(value: datetime | time) -> tuple[int, int, int, int]:
     return value.hour, value.minute, value.second, value.microsecond
 
 
@@ -101,7 +103,7 @@ def _plain_decimal(value: Decimal) -> Cell:
         return None
     if value.is_infinite():
         return float(value)
-    return Fraction(value) if abs(value.adjusted()) <= DIGITS_LIMIT else UNKNOWN
+    return Fraction(value) if abs(value.adjusted()) <= MAX_NUMBER_DIGITS else UNKNOWN_CELL
 
 
 def _plain_moment(value: object) -> Cell:
@@ -110,16 +112,16 @@ def _plain_moment(value: object) -> Cell:
         return None
     day = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
     item = value.astype("datetime64[D]" if day else "datetime64[us]").item()
-    return item if isinstance(item, date) else UNKNOWN
+    return item if isinstance(item, date) else UNKNOWN_CELL
 
 
-def spellings(cell: Cell) -> tuple[str, ...]:
+def spellings_of_cell(cell: Cell) -> tuple[str, ...]:
     """The texts a cell may stand for in a list of labels, the likeliest first.
 
     A whole float has two: a column of whole numbers turns to floats as soon as a frame holds an empty cell in it. Midnight is first of all
     a day: a column of days turns to moments as soon as one cell of it has a clock.
 
-    >>> spellings(3.0), spellings(True)
+    >>> spellings_of_cell(3.0), spellings_of_cell(True)
     (('3', '3.0'), ('true', 'True'))
     """
     match cell:
@@ -137,16 +139,16 @@ def spellings(cell: Cell) -> tuple[str, ...]:
             text = decimal_text(cell)
             return () if text is None else (text,)
         case datetime():
-            return *_midnight(cell), cell.isoformat(" "), cell.isoformat("T")
+            return *_date_of_midnight(cell), cell.isoformat(" "), cell.isoformat("T")
         case date() | time():
             return (cell.isoformat(),)
         case _:
             return ()
 
 
-def _midnight(moment: datetime) -> tuple[str, ...]:
+def _date_of_midnight(moment: datetime) -> tuple[str, ...]:
     """The day that a moment without a clock stands for; none where it has a clock or an offset."""
-    bare = moment.tzinfo is None and _clock(moment) == (0, 0, 0, 0)
+    bare = moment.tzinfo is None and _clock_fields(moment) == (0, 0, 0, 0)
     return (moment.date().isoformat(),) if bare else ()
 
 
@@ -156,7 +158,7 @@ def decimal_text(number: Fraction) -> str | None:
     >>> decimal_text(Fraction(5, 4)), decimal_text(Fraction(1, 3)), decimal_text(Fraction(-3))
     ('1.25', None, '-3')
     """
-    if abs(number) >= 10**DIGITS_LIMIT:
+    if abs(number) >= 10**MAX_NUMBER_DIGITS:
         return None
     places = next((d for d in range(31) if (number * 10**d).denominator == 1), None)
     if places is None:
@@ -172,8 +174,8 @@ def parse_number(text: str) -> Fraction | None:
     >>> parse_number("0.10"), parse_number(" -1e2 "), parse_number("1,000"), parse_number("nan")
     (Fraction(1, 10), Fraction(-100, 1), None, None)
     """
-    text = text.strip(BLANKS)
-    return Fraction(text) if len(text) <= DIGITS_LIMIT and _NUMBER.fullmatch(text) else None
+    text = text.strip(CELL_BLANKS)
+    return Fraction(text) if len(text) <= MAX_NUMBER_DIGITS and _CELL_NUMBER_REGEX.fullmatch(text) else None
 
 
 def parse_date(text: str) -> date | None:
@@ -192,7 +194,7 @@ def parse_moment(text: str) -> datetime | None:
     >>> parse_moment("2024-02-29T13:45:30.5Z")
     datetime.datetime(2024, 2, 29, 13, 45, 30, 500000, tzinfo=datetime.timezone.utc)
     """
-    found = _MOMENT.fullmatch(text.strip(BLANKS))
+    found = _CELL_MOMENT_REGEX.fullmatch(text.strip(CELL_BLANKS))
     if found is None:
         return None
     clock = time() if found["clock"] is None else parse_time(found["clock"])
@@ -220,8 +222,8 @@ def parse_time(text: str) -> time | None:
     >>> parse_time("09:30"), parse_time("24:00")
     (datetime.time(9, 30), None)
     """
-    text = text.strip(BLANKS)
-    if not _TIME.fullmatch(text):
+    text = text.strip(CELL_BLANKS)
+    if not _CELL_TIME_REGEX.fullmatch(text):
         return None
     whole, _, part = text.partition(".")
     hour, minute, *second = (int(n) for n in whole.split(":"))

@@ -19,22 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
-from understudy.schema.columns.bin_density import Spread
-from understudy.schema.columns.cell import Cell, plain, spellings
-from understudy.schema.columns.discrete import Boolean, Categorical, Column, Lattice, Outside
+from understudy.schema.columns.bin_density import BinDensity
+from understudy.schema.columns.cell import Cell, spellings_of_cell, to_plain_cell
+from understudy.schema.columns.discrete import Boolean, Categorical, Column, Lattice, OutOfBoundsPolicy
 
-UNIT_BINS = 64
+MAX_UNIT_BINS = 64
 """A lattice column with at most this many values gets a code for each."""
 
-EQUAL_BINS = 32
+EQUAL_WIDTH_BINS = 32
 """A longer one is cut into this many bins of equal width, unless bins are declared."""
 
-VALUE, OTHER, EMPTY, SPELLED = 0, 1, 2, 3
+VALUE_STATE, OTHER_STATE, EMPTY_STATE, FIRST_SPELLED_STATE = 0, 1, 2, 3
 """States of a decoded cell; SPELLED + j is the j-th missing spelling."""
 
 
 @dataclass(frozen=True)
-class Lookup:
+class LabelLookup:
     """Codes by position in a list of labels."""
 
     labels: tuple[str, ...]
@@ -44,7 +44,7 @@ class Lookup:
 
 
 @dataclass(frozen=True)
-class Edges:
+class BinEdges:
     """Codes by bins of the lattice: bin i holds the indices edges[i] ≤ x < edges[i + 1]."""
 
     edges: tuple[int, ...]
@@ -54,7 +54,7 @@ class Edges:
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedCells:
     """Cells on their way back to values: a lattice index (or label position) and a state for each.
 
     Where `other` is unfolded, its cells have positions too: those of the unfolded values, behind all values and `other` itself.
@@ -75,7 +75,7 @@ class Codec:
     """
 
     column: Column
-    bins: Lookup | Edges
+    bins: LabelLookup | BinEdges
 
     @property
     def size(self) -> int:
@@ -103,7 +103,7 @@ class Codec:
         return self.empty if self.empty is not None else 0
 
     @property
-    def unlisted(self) -> int:
+    def unlisted_code(self) -> int:
         """Code of a label that is not listed."""
         return self.other if self.other is not None else self.default
 
@@ -118,63 +118,63 @@ class Codec:
 
     def code(self, value: object) -> int:
         """The code of one Python value, or of the text of a cell; never raises, whatever the value."""
-        cell = plain(value)
-        place = self._place(cell)
+        cell = to_plain_cell(value)
+        place = self._own_code(cell)
         if place is not None:
             return place
-        if isinstance(self.bins, Lookup):
-            return self.default if cell is None else self.unlisted
+        if isinstance(self.bins, LabelLookup):
+            return self.default if cell is None else self.unlisted_code
         index = self._index(cell)
-        if index is None or self._lattice.outside is Outside.MISSING:
+        if index is None or self._lattice.outside is OutOfBoundsPolicy.MISSING:
             return self.default
         return 0 if index < self.bins.edges[0] else len(self.bins) - 1
 
-    def knows(self, value: object) -> bool:
+    def has_own_code(self, value: object) -> bool:
         """Whether a value has a place of its own: listed, within the bounds, or missing where that is allowed.
 
         >>> codec = codec_of(Categorical(name="sex", values=("F", "M"), nullable=False))
-        >>> codec.knows("F"), codec.knows("f"), codec.knows(None)
+        >>> codec.has_own_code("F"), codec.has_own_code("f"), codec.has_own_code(None)
         (True, False, False)
         """
-        return self._place(plain(value)) is not None
+        return self._own_code(to_plain_cell(value)) is not None
 
-    def locate(self, value: object) -> tuple[int, int]:
+    def locate_value(self, value: object) -> tuple[int, int]:
         """Lattice index (or label position) and state of one value, as `decode` gives them: what the column knows of it before binning.
 
         >>> from understudy.schema.columns.discrete import Integer
-        >>> codec_of(Integer(name="age", min=0, max=90, bins=(0, 18, 91))).locate(200)
+        >>> codec_of(Integer(name="age", min=0, max=90, bins=(0, 18, 91))).locate_value(200)
         (90, 0)
         """
         code = self.code(value)
         beyond = code - len(self.bins)
         if beyond >= 0:
-            return len(self.bins) - 1, self._states[beyond]
-        if isinstance(self.bins, Lookup):
-            return code, VALUE
-        index = self._index(plain(value))
+            return len(self.bins) - 1, self._non_value_states[beyond]
+        if isinstance(self.bins, LabelLookup):
+            return code, VALUE_STATE
+        index = self._index(to_plain_cell(value))
         low, high = self.bins.edges[code], self.bins.edges[code + 1] - 1
-        return (low if index is None else min(max(index, low), high)), VALUE
+        return (low if index is None else min(max(index, low), high)), VALUE_STATE
 
-    def _place(self, cell: Cell) -> int | None:
+    def _own_code(self, cell: Cell) -> int | None:
         """The code a cell has of its own right, None where it must go to a declared place."""
         if cell is None:
             return self.empty
-        texts = spellings(cell)
+        texts = spellings_of_cell(cell)
         for text in texts:
-            if text in self._spelled:
-                return self.spelled(self._spelled[text])
-        if isinstance(self.bins, Lookup):
-            return self._place_of_label(texts)
+            if text in self._missing_by_spelling:
+                return self.spelled(self._missing_by_spelling[text])
+        if isinstance(self.bins, LabelLookup):
+            return self._code_of_label(texts)
         value = self._value(cell)
         if value is None:
             return None
         position, index = value
-        if position in self._spelled_positions:
-            return self.spelled(self._spelled_positions[position])
+        if position in self._missing_by_position:
+            return self.spelled(self._missing_by_position[position])
         edges = self.bins.edges
         return bisect_right(edges, index) - 1 if edges[0] <= index < edges[-1] else None
 
-    def _place_of_label(self, texts: tuple[str, ...]) -> int | None:
+    def _code_of_label(self, texts: tuple[str, ...]) -> int | None:
         for text in texts:
             place = self.places.get(text.lower() if isinstance(self.column, Boolean) else text)
             if place is not None:
@@ -189,7 +189,7 @@ class Codec:
         """Where a cell lies and the lattice index it goes to, None where it is no value of the column's type."""
         value = self._lattice.parse(cell) if isinstance(cell, str) else cell
         try:
-            return self._lattice.position(value), self._lattice.index_of(value)
+            return self._lattice.position_of(value), self._lattice.index_of(value)
         except (ValueError, OverflowError):
             return None
 
@@ -201,10 +201,10 @@ class Codec:
     @cached_property
     def edges(self) -> NDArray[np.int64]:
         """The edges of the bins as an array, made once: rules are asked of rows again and again. Labels have none."""
-        return np.array(self.bins.edges if isinstance(self.bins, Edges) else (), np.int64)
+        return np.array(self.bins.edges if isinstance(self.bins, BinEdges) else (), np.int64)
 
     @cached_property
-    def literals(self) -> dict[tuple[type, object], tuple[int, int]]:
+    def literal_places(self) -> dict[tuple[type, object], tuple[int, int]]:
         """Where the constants of rules stand that were looked up so far (schema/predicates/on_cells.py): the same ones are asked for in every round."""
         return {}
 
@@ -218,19 +218,19 @@ class Codec:
         """The code of each text that is a label."""
         if isinstance(self.column, Boolean):
             # A cell that is true or false by type is so whatever the spellings in files.
-            return {word: int(truth) for word, truth in self.column.spellings.items()}
-        assert isinstance(self.bins, Lookup)
+            return {word: int(truth) for word, truth in self.column.truth_by_spelling.items()}
+        assert isinstance(self.bins, LabelLookup)
         codes = {label: code for code, label in enumerate(self.bins.labels)}
         if isinstance(self.column, Categorical) and self.column.other is not None:
             codes[self.column.other] = len(self.bins)
         return codes
 
     @cached_property
-    def _spelled(self) -> dict[str, int]:
+    def _missing_by_spelling(self) -> dict[str, int]:
         return {spelling: j for j, spelling in enumerate(self.column.missing)}
 
     @cached_property
-    def _spelled_positions(self) -> dict[Fraction, int]:
+    def _missing_by_position(self) -> dict[Fraction, int]:
         """Missing codes that are values of the column's type: -7 is missing as -7.0 or as text, not only as it is spelled."""
         found: dict[Fraction, int] = {}
         for j, spelling in enumerate(self.column.missing):
@@ -239,7 +239,9 @@ class Codec:
                 found.setdefault(value[0], j)
         return found
 
-    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator, spread: Spread | None = None) -> Decoded:
+    def decode(
+        self, codes: NDArray[np.integer], rng: np.random.Generator, spread: BinDensity | None = None
+    ) -> DecodedCells:
         """Back to lattice indices or label positions; post-processing, so the generator may be seeded.
 
         Inside a bin values lie as `spread` says, evenly where nothing does.
@@ -247,7 +249,7 @@ class Codec:
         codes = codes.astype(np.int64, copy=False)
         values = len(self.bins)
         index = np.minimum(codes, max(values - 1, 0))
-        if isinstance(self.bins, Edges):
+        if isinstance(self.bins, BinEdges):
             edges = self.edges
             widths = np.diff(edges)
             lower = edges[index]
@@ -259,25 +261,25 @@ class Codec:
                 index = rng.integers(lower, lower + widths[index], dtype=np.int64)
         state = np.zeros(len(codes), np.uint8)
         beyond = codes >= values
-        state[beyond] = np.array(self._states, np.uint8)[codes[beyond] - values]
-        if self._unfolded is not None:
-            rest = state == OTHER
-            index[rest] = values + 1 + np.searchsorted(self._unfolded, rng.random(int(rest.sum())), side="right")
-        return Decoded(index, state)
+        state[beyond] = np.array(self._non_value_states, np.uint8)[codes[beyond] - values]
+        if self._unfold_shares is not None:
+            rest = state == OTHER_STATE
+            index[rest] = values + 1 + np.searchsorted(self._unfold_shares, rng.random(int(rest.sum())), side="right")
+        return DecodedCells(index, state)
 
     @cached_property
-    def _unfolded(self) -> NDArray[np.float64] | None:
+    def _unfold_shares(self) -> NDArray[np.float64] | None:
         """Running shares of the values that `other` stands for; None where nothing was said of them."""
         column = self.column
-        weights = list(column.unfolded.values()) if isinstance(column, Categorical) and self.has_other else []
+        weights = list(column.unfold_weights.values()) if isinstance(column, Categorical) and self.has_other else []
         return np.cumsum(np.array(weights, np.float64) / sum(weights))[:-1] if weights else None
 
     @property
-    def binned(self) -> bool:
+    def is_binned(self) -> bool:
         """Whether some code stands for several values of a lattice."""
-        return isinstance(self.bins, Edges) and self.bins.edges[-1] - self.bins.edges[0] > len(self.bins)
+        return isinstance(self.bins, BinEdges) and self.bins.edges[-1] - self.bins.edges[0] > len(self.bins)
 
-    def spread(self, masses: NDArray[np.float64]) -> Spread:
+    def spread(self, masses: NDArray[np.float64]) -> BinDensity:
         """How values of a lattice lie inside its bins, given how many rows each code has.
 
         >>> from understudy.schema.columns.discrete import Integer
@@ -285,12 +287,12 @@ class Codec:
         >>> codec.decode(np.zeros(4, np.int64), np.random.default_rng(1), codec.spread(np.array([9.0, 1.0]))).index.tolist()
         [7, 21, 20, 1]
         """
-        assert isinstance(self.bins, Edges)
+        assert isinstance(self.bins, BinEdges)
         # A bin that should hold nothing may be asked for all the same, and then its pieces keep their shares.
         held = np.maximum(masses[: len(self.bins)], 1e-9 * max(1.0, float(masses.sum())))
         edges = self.edges
         if not self._lattice.grain:
-            return Spread.of(edges, held)
+            return BinDensity.of(edges, held)
         starts, weights = (np.array(part) for part in zip(*self._lattice.grain, strict=True))
         first = np.append(np.searchsorted(starts, edges[:-1]), len(starts))
         pieces = np.append(starts, edges[-1]).astype(np.int64)
@@ -299,19 +301,19 @@ class Codec:
         # A bin in which no piece has any weight is spread evenly.
         shares = np.where(known, weights, np.diff(pieces)).astype(np.float64)
         shares /= np.repeat(np.add.reduceat(shares, first[:-1]), np.diff(first))
-        return Spread.of(pieces, shares * np.repeat(held, np.diff(first)), first)
+        return BinDensity.of(pieces, shares * np.repeat(held, np.diff(first)), first)
 
     @property
-    def _states(self) -> tuple[int, ...]:
+    def _non_value_states(self) -> tuple[int, ...]:
         """Beyond the values: `other` if there is one, the empty cell if it is allowed, the spellings."""
-        present = [OTHER] * self.has_other + [EMPTY] * self.column.nullable
-        return (*present, *range(SPELLED, SPELLED + len(self.column.missing)))
+        present = [OTHER_STATE] * self.has_other + [EMPTY_STATE] * self.column.nullable
+        return (*present, *range(FIRST_SPELLED_STATE, FIRST_SPELLED_STATE + len(self.column.missing)))
 
     def labels(self) -> tuple[str, ...]:
         """One short label per code, for tables and plots."""
         names = (
             list(self.bins.labels)
-            if isinstance(self.bins, Lookup)
+            if isinstance(self.bins, LabelLookup)
             else [self._bin_label(i) for i in range(len(self.bins))]
         )
         if isinstance(self.column, Categorical) and self.column.other is not None:
@@ -322,7 +324,7 @@ class Codec:
         return tuple(names)
 
     def _bin_label(self, i: int) -> str:
-        assert isinstance(self.bins, Edges)
+        assert isinstance(self.bins, BinEdges)
         assert isinstance(self.column, Lattice)
         low, high = self.bins.edges[i], self.bins.edges[i + 1] - 1
         first = str(self.column.value_at(low))
@@ -336,11 +338,11 @@ def codec_of(column: Column) -> Codec:
     ('F', 'M')
     """
     if isinstance(column, Categorical) and column.values is not None:
-        return Codec(column, Lookup(column.values))
+        return Codec(column, LabelLookup(column.values))
     if isinstance(column, Boolean):
-        return Codec(column, Lookup(("false", "true")))
+        return Codec(column, LabelLookup(("false", "true")))
     if isinstance(column, Lattice) and column.low is not None and column.high is not None:
-        return Codec(column, Edges(column.bins or equal_edges(column.low, column.high)))
+        return Codec(column, BinEdges(column.bins or equal_edges(column.low, column.high)))
     raise SchemaError(f'column "{column.name}": its domain is not known yet. Declare it, or let the curator learn it')
 
 
@@ -353,5 +355,5 @@ def equal_edges(low: int, high: int) -> tuple[int, ...]:
     32
     """
     count = high - low + 1
-    pieces = count if count <= UNIT_BINS else EQUAL_BINS
+    pieces = count if count <= MAX_UNIT_BINS else EQUAL_WIDTH_BINS
     return tuple(low + count * i // pieces for i in range(pieces + 1))

@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import ClassVar
 
 from understudy.errors import SchemaError
-from understudy.schema.columns.base import Column, Outside, Role
+from understudy.schema.columns.base import Column, OutOfBoundsPolicy, Role
 from understudy.schema.columns.lattice import (
-    EPOCH,
-    LATTICE_LIMIT,
-    MICROSECOND,
+    EPOCH_DATE,
+    MAX_LATTICE_INDEX,
+    MICROSECOND_SPAN,
     Date,
     Datetime,
     Integer,
@@ -29,9 +29,9 @@ from understudy.schema.columns.lattice import (
 )
 
 __all__ = [
-    "EPOCH",
-    "LATTICE_LIMIT",
-    "MICROSECOND",
+    "EPOCH_DATE",
+    "MAX_LATTICE_INDEX",
+    "MICROSECOND_SPAN",
     "Boolean",
     "Categorical",
     "Column",
@@ -40,21 +40,21 @@ __all__ = [
     "Identifier",
     "Integer",
     "Lattice",
-    "Outside",
+    "OutOfBoundsPolicy",
     "Real",
     "Role",
     "Text",
     "Time",
-    "Undeclared",
+    "UndeclaredColumn",
 ]
 
 
-WEIGHT_LIMIT = 2**53
+MAX_UNFOLD_WEIGHT = 2**53
 """Weights of a public list lie below this, so that they are exact in every reader."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Undeclared(Column):
+class UndeclaredColumn(Column):
     """A column whose type nobody stated: a paid vote decides it."""
 
 
@@ -62,18 +62,18 @@ class Undeclared(Column):
 class Text(Column):
     """Free text. Never released.
 
-    >>> Text(name="remarks").modelled
+    >>> Text(name="remarks").is_modelled
     False
     """
 
     type: ClassVar[str] = "text"
 
     @property
-    def modelled(self) -> bool:
+    def is_modelled(self) -> bool:
         return False
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return True
 
 
@@ -90,11 +90,11 @@ class Identifier(Column):
     generate: bool = False
 
     @property
-    def modelled(self) -> bool:
+    def is_modelled(self) -> bool:
         return False
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return True
 
 
@@ -106,7 +106,7 @@ class Categorical(Column):
     `levels` maps a level's name to each value's group, for hierarchies such as code → chapter. `unfold` is a public list of further values
     with weights: released rows that fall into `other` get one of those that are not listed.
 
-    >>> Categorical(name="sex", values=("F", "M")).closed, Categorical(name="job").closed
+    >>> Categorical(name="sex", values=("F", "M")).is_closed, Categorical(name="job").is_closed
     (True, False)
     """
 
@@ -166,11 +166,11 @@ class Categorical(Column):
             raise SchemaError(f'column "{self.name}": a code is listed both in `unfold` and as missing')
         if self.other in self.unfold:
             raise SchemaError(f'column "{self.name}": `unfold` lists the word for `other` itself')
-        if any(not 0 < weight < WEIGHT_LIMIT for weight in self.unfold.values()):
+        if any(not 0 < weight < MAX_UNFOLD_WEIGHT for weight in self.unfold.values()):
             raise SchemaError(f'column "{self.name}": weights in `unfold` are whole numbers above 0 and below 2^53')
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return self.values is not None
 
     @cached_property
@@ -179,11 +179,11 @@ class Categorical(Column):
         return frozenset((*(self.values or ()), self.other))
 
     @property
-    def unfolded(self) -> dict[str, int]:
+    def unfold_weights(self) -> dict[str, int]:
         """What `other` stands for, and how often: what is on the public list and has no place of its own.
 
         >>> towns = Categorical(name="town", values=("Basel",), other="elsewhere", unfold={"Basel": 9, "Chur": 3, "Zug": 1})
-        >>> towns.unfolded
+        >>> towns.unfold_weights
         {'Chur': 3, 'Zug': 1}
         """
         return {label: weight for label, weight in self.unfold.items() if label not in self.listed}
@@ -193,7 +193,7 @@ class Categorical(Column):
 class Boolean(Column):
     """Yes or no; `false` and `true` are its spellings in files.
 
-    >>> Boolean(name="smoker", true=("ja",), false=("nein",)).closed
+    >>> Boolean(name="smoker", true=("ja",), false=("nein",)).is_closed
     True
     """
 
@@ -213,11 +213,11 @@ class Boolean(Column):
             raise SchemaError(f'column "{self.name}": a code is listed both as a value and as missing')
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return True
 
     @cached_property
-    def spellings(self) -> dict[str, bool]:
+    def truth_by_spelling(self) -> dict[str, bool]:
         """What each word stands for, in small letters; `true` and `false` stand for themselves whatever is declared."""
         words = {word.lower(): False for word in self.false} | {word.lower(): True for word in self.true}
         return {"false": False, "true": True} | words

@@ -13,12 +13,12 @@ from understudy.schema.columns.base import Column
 from understudy.schema.columns.discrete import Boolean, Categorical, Text
 from understudy.schema.columns.lattice import Date, Datetime, Integer, Real, Time
 
-FLOAT_DECIMALS = 6
+DEFAULT_FLOAT_DECIMALS = 6
 """Decimals kept of a floating-point column that does not say how many it has."""
 
-MOST_DECIMALS = 12
+MAX_STATED_DECIMALS = 12
 
-_MOMENTS = {
+_TIMESTAMP_RESOLUTIONS = {
     "TIMESTAMP": timedelta(microseconds=1),
     "TIMESTAMP_S": timedelta(seconds=1),
     "TIMESTAMP_MS": timedelta(milliseconds=1),
@@ -26,8 +26,8 @@ _MOMENTS = {
     "TIMESTAMP WITH TIME ZONE": timedelta(microseconds=1),
 }
 
-_UNIT = re.compile(r"(?:timestamp\[|datetime64\[|Datetime\(time_unit=')(s|ms)\b")
-_UNITS = {"s": timedelta(seconds=1), "ms": timedelta(milliseconds=1)}
+_TIME_UNIT_REGEX = re.compile(r"(?:timestamp\[|datetime64\[|Datetime\(time_unit=')(s|ms)\b")
+_TIME_UNIT_SPANS = {"s": timedelta(seconds=1), "ms": timedelta(milliseconds=1)}
 
 
 def column_of_type(name: str, type_name: str, *, dtype: str | None = None) -> Column:
@@ -47,16 +47,21 @@ def column_of_type(name: str, type_name: str, *, dtype: str | None = None) -> Co
     if upper.endswith("INT") or upper in {"INTEGER", "UINTEGER"}:
         return Integer(name=name, dtype=dtype)
     if decimal:
-        return Real(name=name, dtype=dtype, step=Fraction(1, 10 ** min(int(decimal[1]), MOST_DECIMALS)))
+        return Real(name=name, dtype=dtype, step=Fraction(1, 10 ** min(int(decimal[1]), MAX_STATED_DECIMALS)))
     if upper in {"DOUBLE", "FLOAT", "REAL"}:
-        return Real(name=name, dtype=dtype, step=Fraction(1, 10**FLOAT_DECIMALS))
+        return Real(name=name, dtype=dtype, step=Fraction(1, 10**DEFAULT_FLOAT_DECIMALS))
     if upper == "DATE":
         return Date(name=name, dtype=dtype)
-    if upper in _MOMENTS:
+    if upper in _TIMESTAMP_RESOLUTIONS:
         zone = "UTC" if upper.endswith("TIME ZONE") else None
         # A name in another library's words may count coarser than DuckDB's, which has one unit for all instants.
-        unit = _UNIT.match(dtype or "")
-        return Datetime(name=name, dtype=dtype, zone=zone, resolution=_UNITS[unit[1]] if unit else _MOMENTS[upper])
+        unit = _TIME_UNIT_REGEX.match(dtype or "")
+        return Datetime(
+            name=name,
+            dtype=dtype,
+            zone=zone,
+            resolution=_TIME_UNIT_SPANS[unit[1]] if unit else _TIMESTAMP_RESOLUTIONS[upper],
+        )
     if upper == "TIME":
         return Time(name=name, dtype=dtype)
     if upper in {"VARCHAR", "NULL"} or upper.startswith("ENUM"):

@@ -16,22 +16,22 @@ from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 from understudy.errors import SchemaError
-from understudy.schema.columns.base import Column, Outside
+from understudy.schema.columns.base import Column, OutOfBoundsPolicy
 from understudy.schema.columns.cell import parse_date, parse_moment, parse_number, parse_time
 
-EPOCH = date(1970, 1, 1)
+EPOCH_DATE = date(1970, 1, 1)
 EPOCH_MOMENT = datetime(1970, 1, 1)
-MICROSECOND = timedelta(microseconds=1)
-LATTICE_LIMIT = 2**62
+MICROSECOND_SPAN = timedelta(microseconds=1)
+MAX_LATTICE_INDEX = 2**62
 """No lattice index lies beyond this, so that differences of two never overflow 64 bits."""
 
-LARGEST_INTEGER = 2**63 - 1
+MAX_WHOLE_NUMBER = 2**63 - 1
 """Whole numbers of tables and frames lie within this; a column of larger ones could be described, and never written."""
 
-GRAIN_LIMIT = 1 << 16
+MAX_GRAIN_PIECES = 1 << 16
 """Most pieces of grain a column may have."""
 
-WEIGHT_LIMIT = 2**52
+MAX_GRAIN_WEIGHT = 2**52
 """No weight of a piece reaches this, so that their sum is exact in a double."""
 
 
@@ -44,7 +44,7 @@ class Lattice(Column, ABC):
     """
 
     noun: ClassVar[str]
-    outside: Outside = Outside.CLIP
+    outside: OutOfBoundsPolicy = OutOfBoundsPolicy.CLIP
     bins: tuple[int, ...] | None = None
     grain: tuple[tuple[int, int], ...] = ()
 
@@ -59,7 +59,7 @@ class Lattice(Column, ABC):
         return self._index_of_bound("max")
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return self.low is not None and self.high is not None
 
     def _index_of_bound(self, which: str) -> int | None:
@@ -67,7 +67,7 @@ class Lattice(Column, ABC):
         return None if bound is None else self.index_of(bound)
 
     @abstractmethod
-    def position(self, value: object) -> Fraction:
+    def position_of(self, value: object) -> Fraction:
         """Where a Python value of the column's type lies, in steps, before it goes to a lattice point; ValueError where it is none."""
 
     @abstractmethod
@@ -89,7 +89,7 @@ class Lattice(Column, ABC):
                 bound = self._index_of_bound(which)
                 if bound is None:
                     continue
-                too_large = abs(bound) >= LATTICE_LIMIT
+                too_large = abs(bound) >= MAX_LATTICE_INDEX
                 if not too_large:
                     self.value_at(bound)
             except (ValueError, TypeError):
@@ -120,7 +120,7 @@ class Lattice(Column, ABC):
             raise SchemaError(
                 f'column "{self.name}": `grain` must have a piece at the start of every bin, and none beyond'
             )
-        if len(starts) > GRAIN_LIMIT or any(not 0 <= weight < WEIGHT_LIMIT for _, weight in self.grain):
+        if len(starts) > MAX_GRAIN_PIECES or any(not 0 <= weight < MAX_GRAIN_WEIGHT for _, weight in self.grain):
             raise SchemaError(f'column "{self.name}": `grain` has too many pieces, or a weight that is none')
 
 
@@ -145,18 +145,18 @@ class Integer(Lattice):
                 raise SchemaError(f'column "{self.name}": `{which}` is no {self.noun}')
         if self.step < 1:
             raise SchemaError(f'column "{self.name}": `step` must be at least 1')
-        if self.step > LARGEST_INTEGER:
+        if self.step > MAX_WHOLE_NUMBER:
             raise SchemaError(f'column "{self.name}": `step` is beyond 64 bits. Use type real, or categorical')
         self.check_bounds()
         for which, index in (("min", self.low), ("max", self.high)):
-            if index is not None and abs(index * self.step) > LARGEST_INTEGER:
+            if index is not None and abs(index * self.step) > MAX_WHOLE_NUMBER:
                 raise SchemaError(f'column "{self.name}": `{which}` is beyond 64 bits. Use type real, or categorical')
 
-    def position(self, value: object) -> Fraction:
-        return exact(value) / self.step
+    def position_of(self, value: object) -> Fraction:
+        return exact_fraction(value) / self.step
 
     def index_of(self, value: object) -> int:
-        return _nearest(self.position(value))
+        return _round_half_away(self.position_of(value))
 
     def value_at(self, index: int) -> int:
         return index * self.step
@@ -187,7 +187,7 @@ class Real(Lattice):
                 continue
             try:
                 # A float in code means the decimal it shows: 0.1 is one tenth.
-                object.__setattr__(self, which, exact(repr_decimal(number)))
+                object.__setattr__(self, which, exact_fraction(repr_decimal(number)))
             except (ValueError, OverflowError):
                 raise SchemaError(f'column "{self.name}": `{which}` is no {self.noun}') from None
         if self.step <= 0:
@@ -199,11 +199,11 @@ class Real(Lattice):
         """Decimals that the step needs, None where no number of decimals holds it (a step of 1/3)."""
         return next((d for d in range(19) if (self.step * 10**d).denominator == 1), None)
 
-    def position(self, value: object) -> Fraction:
-        return exact(value) / self.step
+    def position_of(self, value: object) -> Fraction:
+        return exact_fraction(value) / self.step
 
     def index_of(self, value: object) -> int:
-        return _nearest(self.position(value))
+        return _round_half_away(self.position_of(value))
 
     def value_at(self, index: int) -> float:
         return float(index * self.step)
@@ -234,7 +234,7 @@ class Date(Lattice):
                 raise SchemaError(f'column "{self.name}": `{which}` is no {self.noun}')
         self.check_bounds()
 
-    def position(self, value: object) -> Fraction:
+    def position_of(self, value: object) -> Fraction:
         return Fraction(self.index_of(value))
 
     def index_of(self, value: object) -> int:
@@ -242,10 +242,10 @@ class Date(Lattice):
             value = value.date()
         if not isinstance(value, date):
             raise ValueError("not a date")
-        return (value - EPOCH).days
+        return (value - EPOCH_DATE).days
 
     def value_at(self, index: int) -> date:
-        return EPOCH + timedelta(days=index)
+        return EPOCH_DATE + timedelta(days=index)
 
     def parse(self, text: str) -> object:
         return parse_date(text)
@@ -274,7 +274,7 @@ class Datetime(Lattice):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_weekdays(self)
-        if self.resolution < MICROSECOND:
+        if self.resolution < MICROSECOND_SPAN:
             raise SchemaError(f'column "{self.name}": `resolution` must be at least one microsecond')
         if self.zone is not None:
             try:
@@ -291,13 +291,13 @@ class Datetime(Lattice):
                 object.__setattr__(self, which, kept)
         self.check_bounds()
 
-    def position(self, value: object) -> Fraction:
-        return Fraction(self._microseconds(value), self.resolution // MICROSECOND)
+    def position_of(self, value: object) -> Fraction:
+        return Fraction(self._to_microseconds(value), self.resolution // MICROSECOND_SPAN)
 
     def index_of(self, value: object) -> int:
-        return self._microseconds(value) // (self.resolution // MICROSECOND)
+        return self._to_microseconds(value) // (self.resolution // MICROSECOND_SPAN)
 
-    def _microseconds(self, value: object) -> int:
+    def _to_microseconds(self, value: object) -> int:
         if isinstance(value, date) and not isinstance(value, datetime):
             value = datetime(value.year, value.month, value.day)
         if not isinstance(value, datetime):
@@ -310,7 +310,7 @@ class Datetime(Lattice):
             zone = ZoneInfo(self.zone)
             readings = (value.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
             naive = max(readings).replace(tzinfo=None)
-        return (naive - EPOCH_MOMENT) // MICROSECOND
+        return (naive - EPOCH_MOMENT) // MICROSECOND_SPAN
 
     def value_at(self, index: int) -> datetime:
         naive = EPOCH_MOMENT + index * self.resolution
@@ -336,12 +336,12 @@ class Time(Lattice):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not MICROSECOND <= self.resolution < timedelta(days=1):
+        if not MICROSECOND_SPAN <= self.resolution < timedelta(days=1):
             raise SchemaError(f'column "{self.name}": `resolution` must be between a microsecond and a day')
         self.check_bounds()
 
-    def position(self, value: object) -> Fraction:
-        return Fraction(self._since_midnight(value) // MICROSECOND, self.resolution // MICROSECOND)
+    def position_of(self, value: object) -> Fraction:
+        return Fraction(self._since_midnight(value) // MICROSECOND_SPAN, self.resolution // MICROSECOND_SPAN)
 
     def index_of(self, value: object) -> int:
         return self._since_midnight(value) // self.resolution
@@ -365,10 +365,10 @@ def _check_weekdays(column: Date | Datetime) -> None:
         raise SchemaError(f'column "{column.name}": `weekdays` must be seven weights from Monday to Sunday, not all 0')
 
 
-def exact(value: object) -> Fraction:
+def exact_fraction(value: object) -> Fraction:
     """A Python number as a fraction; ValueError where it is none, OverflowError where it is infinite.
 
-    >>> exact(0.5), exact(Decimal("0.1"))
+    >>> exact_fraction(0.5), exact_fraction(Decimal("0.1"))
     (Fraction(1, 2), Fraction(1, 10))
     """
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
@@ -381,6 +381,6 @@ def repr_decimal(value: object) -> object:
     return Decimal(repr(value)) if isinstance(value, float) else value
 
 
-def _nearest(number: Fraction) -> int:
+def _round_half_away(number: Fraction) -> int:
     """Round half away from zero, as the databases do."""
     return int(number + Fraction(1, 2)) if number >= 0 else -int(-number + Fraction(1, 2))

@@ -1,12 +1,12 @@
 """Other tools' descriptions of tables, read and written: nothing is dropped in silence."""
 
 from understudy.schema.formats.catalogue import (
-    FORMATS,
-    OWN,
-    Exported,
-    Format,
-    Imported,
-    detect,
+    FOREIGN_FORMATS,
+    OWN_FORMAT,
+    ExportedSchema,
+    ImportedSchema,
+    SchemaFormat,
+    detect_format,
     load_format,
     read_format,
     save_format,
@@ -14,12 +14,12 @@ from understudy.schema.formats.catalogue import (
 )
 
 __all__ = [
-    "FORMATS",
-    "OWN",
-    "Exported",
-    "Format",
-    "Imported",
-    "detect",
+    "FOREIGN_FORMATS",
+    "OWN_FORMAT",
+    "ExportedSchema",
+    "ImportedSchema",
+    "SchemaFormat",
+    "detect_format",
     "load_format",
     "read_format",
     "save_format",

@@ -14,55 +14,55 @@ from typing import Any
 
 from understudy.errors import SchemaError
 from understudy.schema.formats import csvw, dpsynth, frictionless, nist, sdv, smartnoise
-from understudy.schema.formats.document import dump, plain_tree, read_tree
-from understudy.schema.formats.draft import Draft
+from understudy.schema.formats.document import dump_document, plain_tree, read_tree
+from understudy.schema.formats.draft import SchemaDraft
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.commented import dump_schema
 from understudy.schema.yaml.file import write_whole
-from understudy.schema.yaml.nodes import Node, Source
+from understudy.schema.yaml.nodes import DocumentNode, DocumentSource
 from understudy.schema.yaml.reader import read_schema
 from understudy.schema.yaml.writer import schema_to_dict
 
-OWN = "understudy"
+OWN_FORMAT = "understudy"
 """The name of this program's own schema files."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Format:
+class SchemaFormat:
     """One tool's way to describe a table. `write` is None where it is only read."""
 
     name: str
     title: str
     yaml: bool
-    matches: Callable[[Node], bool]
-    read: Callable[[Node, Draft], None]
+    matches: Callable[[DocumentNode], bool]
+    read: Callable[[DocumentNode, SchemaDraft], None]
     write: Callable[[dict[str, Any], list[str]], dict[str, Any]] | None = None
-    tables: Callable[[Node], list[tuple[str, Node]]] | None = None
+    tables: Callable[[DocumentNode], list[tuple[str, DocumentNode]]] | None = None
 
 
-FORMATS = {
+FOREIGN_FORMATS = {
     known.name: known
     for known in (
-        Format(
+        SchemaFormat(
             name="csvw", title="CSV on the Web, with csvw-eo's words", yaml=False,
-            matches=csvw.matches, read=csvw.read, write=csvw.write, tables=csvw.tables,
+            matches=csvw.matches_tree, read=csvw.read_table, write=csvw.export_schema, tables=csvw.list_tables,
         ),
-        Format(
+        SchemaFormat(
             name="frictionless", title="Frictionless Table Schema", yaml=False,
-            matches=frictionless.matches, read=frictionless.read, write=frictionless.write, tables=frictionless.tables,
+            matches=frictionless.matches_tree, read=frictionless.read_table, write=frictionless.export_schema, tables=frictionless.list_tables,
         ),
-        Format(
+        SchemaFormat(
             name="sdv", title="SDV metadata", yaml=False,
-            matches=sdv.matches, read=sdv.read, write=sdv.write, tables=sdv.tables,
+            matches=sdv.matches_tree, read=sdv.read_table, write=sdv.export_schema, tables=sdv.list_tables,
         ),
-        Format(
+        SchemaFormat(
             name="dpsynth", title="dpsynth domain", yaml=True,
-            matches=dpsynth.matches, read=dpsynth.read, write=dpsynth.write,
+            matches=dpsynth.matches_tree, read=dpsynth.read_table, write=dpsynth.export_schema,
         ),
-        Format(name="nist", title="NIST data dictionary", yaml=False, matches=nist.matches, read=nist.read),
-        Format(
+        SchemaFormat(name="nist", title="NIST data dictionary", yaml=False, matches=nist.matches_tree, read=nist.read_table),
+        SchemaFormat(
             name="smartnoise", title="SmartNoise SQL metadata", yaml=True,
-            matches=smartnoise.matches, read=smartnoise.read, write=smartnoise.write, tables=smartnoise.tables,
+            matches=smartnoise.matches_tree, read=smartnoise.read_table, write=smartnoise.export_schema, tables=smartnoise.list_tables,
         ),
     )
 }  # fmt: skip
@@ -70,7 +70,7 @@ FORMATS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Imported:
+class ImportedSchema:
     """A schema that came from another tool's file, and what to know about it: what was left out, what was assumed."""
 
     schema: Schema
@@ -79,25 +79,25 @@ class Imported:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exported:
+class ExportedSchema:
     """A schema in another tool's words, and what those words cannot say."""
 
     document: dict[str, Any]
     notes: tuple[str, ...]
 
 
-def read_format(document: object, format: str | None = None, *, table: str | None = None) -> Imported:
+def read_format(document: object, format: str | None = None, *, table: str | None = None) -> ImportedSchema:
     """The schema that another tool's metadata describe, given as what a JSON or YAML reader makes of them.
 
     >>> found = read_format({"age": {"min_value": 18, "max_value": 90, "dtype": "int"}})
     >>> found.format, found.schema["age"].max
     ('dpsynth', 90)
     """
-    source = Source("schema")
-    return _imported(plain_tree(document, source), source, format, table)
+    source = DocumentSource("schema")
+    return _import_tree(plain_tree(document, source), source, format, table)
 
 
-def write_format(schema: Schema, format: str) -> Exported:
+def write_format(schema: Schema, format: str) -> ExportedSchema:
     """A schema as another tool's metadata, ready for a JSON or YAML writer.
 
     >>> from understudy.schema import Integer
@@ -107,63 +107,63 @@ def write_format(schema: Schema, format: str) -> Exported:
     >>> out.notes
     ('column "age": `missing` cannot be said in this format and is left out',)
     """
-    known = _known(format)
+    known = _require_format(format)
     if known.write is None:
-        written = ", ".join(name for name, one in FORMATS.items() if one.write is not None)
+        written = ", ".join(name for name, one in FOREIGN_FORMATS.items() if one.write is not None)
         raise SchemaError(f"{known.title}: is only read here, not written. Choose one of {written}")
     notes: list[str] = []
     document = known.write(schema_to_dict(schema), notes)
-    return Exported(document=document, notes=tuple(notes))
+    return ExportedSchema(document=document, notes=tuple(notes))
 
 
-def load_format(path: str | os.PathLike[str], format: str | None = None, *, table: str | None = None) -> Imported:
+def load_format(path: str | os.PathLike[str], format: str | None = None, *, table: str | None = None) -> ImportedSchema:
     """Read a schema from another tool's file (or from one of our own)."""
     tree, source = read_tree(Path(path))
-    return _imported(tree, source, format, table)
+    return _import_tree(tree, source, format, table)
 
 
 def save_format(schema: Schema, path: str | os.PathLike[str], format: str) -> tuple[str, ...]:
     """Write a schema as another tool's file, whole or not at all; what that format cannot say."""
-    if format == OWN:
+    if format == OWN_FORMAT:
         write_whole(dump_schema(schema), Path(path))
         return ()
     out = write_format(schema, format)
-    write_whole(dump(out.document, as_yaml=_known(format).yaml), Path(path))
+    write_whole(dump_document(out.document, as_yaml=_require_format(format).yaml), Path(path))
     return out.notes
 
 
-def detect(tree: Node) -> str | None:
+def detect_format(tree: DocumentNode) -> str | None:
     """Whose words a tree speaks; None where nobody's."""
     if tree.entries is None:
         return None
-    found = next((known.name for known in FORMATS.values() if known.matches(tree)), None)
+    found = next((known.name for known in FOREIGN_FORMATS.values() if known.matches(tree)), None)
     columns = any(entry.key == "columns" for entry in tree.entries)
-    return OWN if found is None and columns else found
+    return OWN_FORMAT if found is None and columns else found
 
 
-def _known(format: str) -> Format:
-    if format not in FORMATS:
-        raise SchemaError(f"the format must be one of {', '.join((OWN, *FORMATS))}")
-    return FORMATS[format]
+def _require_format(format: str) -> SchemaFormat:
+    if format not in FOREIGN_FORMATS:
+        raise SchemaError(f"the format must be one of {', '.join((OWN_FORMAT, *FOREIGN_FORMATS))}")
+    return FOREIGN_FORMATS[format]
 
 
-def _imported(tree: Node, source: Source, format: str | None, table: str | None) -> Imported:
-    chosen = format or detect(tree)
+def _import_tree(tree: DocumentNode, source: DocumentSource, format: str | None, table: str | None) -> ImportedSchema:
+    chosen = format or detect_format(tree)
     if chosen is None:
-        raise source.error(None, f"no known format. Name one of {', '.join((OWN, *FORMATS))}")
-    if chosen == OWN:
-        return Imported(schema=read_schema(tree, source), format=OWN, notes=())
-    known = _known(chosen)
+        raise source.error(None, f"no known format. Name one of {', '.join((OWN_FORMAT, *FOREIGN_FORMATS))}")
+    if chosen == OWN_FORMAT:
+        return ImportedSchema(schema=read_schema(tree, source), format=OWN_FORMAT, notes=())
+    known = _require_format(chosen)
     if tree.entries is None:
         raise source.error(tree.line, f"must be a mapping of keys to values, not {tree.kind}")
-    draft = Draft(source)
-    known.read(_chosen(tree, source, known, table), draft)
+    draft = SchemaDraft(source)
+    known.read(_choose_table(tree, source, known, table), draft)
     if not draft.columns:
         raise source.error(None, f"no columns were found. Is it {known.title}?")
-    return Imported(schema=draft.schema(), format=chosen, notes=tuple(draft.notes))
+    return ImportedSchema(schema=draft.schema(), format=chosen, notes=tuple(draft.notes))
 
 
-def _chosen(tree: Node, source: Source, known: Format, table: str | None) -> Node:
+def _choose_table(tree: DocumentNode, source: DocumentSource, known: SchemaFormat, table: str | None) -> DocumentNode:
     """The one table of a file, or the one that was asked for."""
     if known.tables is None:
         return tree

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from understudy.schema.formats.draft import Draft, Page, Words
-from understudy.schema.predicates.ast import Comparison, Name, Operator
+from understudy.schema.formats.draft import ExportSection, SchemaDraft, TrackedSection
+from understudy.schema.predicates.ast import ColumnComparison, ColumnName, Operator
 from understudy.schema.predicates.parser import parse_predicate
-from understudy.schema.yaml.nodes import Node
+from understudy.schema.yaml.nodes import DocumentNode
 
 
-def dependencies(words: Words, name: str, draft: Draft) -> list[str]:
+def read_dependencies(words: TrackedSection, name: str, draft: SchemaDraft) -> list[str]:
     """Read a column's dependencies into rules; the columns for each value of which it is the same in all rows."""
     fixed: list[str] = []
     for node in words.listed("rowDependencies"):
-        with Words(node, draft, words.where, "a dependency") as one:
+        with TrackedSection(node, draft, words.where, "a dependency") as one:
             on = one.text("dependsOn")
             kind = one.text("dependencyType")
             if on is None or kind is None:
                 raise one.error(None, "a dependency needs `dependsOn` and `dependencyType`")
             if kind == "bigger":
-                draft.rules.append(str(Comparison(Name(on), Operator.AT_MOST, Name(name))))
+                draft.rules.append(str(ColumnComparison(ColumnName(on), Operator.AT_MOST, ColumnName(name))))
             elif kind == "fixedPerEntity":
                 fixed.append(on)
             elif kind == "mapping":
-                _mapping(one, on, name, draft)
+                _read_value_map(one, on, name, draft)
             elif kind != "no_dependency":
                 one.note("a `dependencyType` is not known, and the dependency is left out")
     return fixed
 
 
-def _mapping(one: Words, on: str, name: str, draft: Draft) -> None:
+def _read_value_map(one: TrackedSection, on: str, name: str, draft: SchemaDraft) -> None:
     table = one.within("valueMap")
     if table is None:
         draft.rules.append({"from": on, "to": name, "map": "learn"})
@@ -43,34 +43,34 @@ def _mapping(one: Words, on: str, name: str, draft: Draft) -> None:
         one.note("`valueMap` gives several values for some keys; only those with one became a rule")
 
 
-def groups(nodes: tuple[Node, ...], draft: Draft) -> None:
+def read_groups(nodes: tuple[DocumentNode, ...], draft: SchemaDraft) -> None:
     """Read groups of columns whose combinations are all listed into rules."""
     for node in nodes:
-        with Words(node, draft, "additionalInformation: ", "a group") as group:
-            group.skip(
+        with TrackedSection(node, draft, "additionalInformation: ", "a group") as group:
+            group.skip_keys(
                 "@type", "maxLength", "maxGroupsPerUnit", "maxContributions", "maxNumPartitions", "invariantPublicKeys"
             )
             names = group.texts("columnsInGroup") or ()
-            rows = [_combination(item, names, draft) for item in group.listed("keyValues")]
+            rows = [_read_combination(item, names, draft) for item in group.listed("keyValues")]
             if group.flag("exhaustiveKeys") and len(names) > 1 and rows and all(row is not None for row in rows):
                 draft.rules.append({"columns": list(names), "allowed": rows})
             else:
                 group.note(f"the keys of a group of {len(names)} columns are not a full list, and are left out")
 
 
-def _combination(node: Node, names: tuple[str, ...], draft: Draft) -> list[str] | None:
-    row = Words(node, draft, "additionalInformation: ", "a key")
+def _read_combination(node: DocumentNode, names: tuple[str, ...], draft: SchemaDraft) -> list[str] | None:
+    row = TrackedSection(node, draft, "additionalInformation: ", "a key")
     values: list[str] = []
     for name in names:
         at = row.get(name)
-        value = at if at is None or at.entries is None else Words(at, draft).get("partitionValue")
+        value = at if at is None or at.entries is None else TrackedSection(at, draft).get("partitionValue")
         if value is None or value.text is None:
             return None
         values.append(value.written)
     return values
 
 
-def dependencies_of(file: Page) -> dict[str, list[dict[str, Any]]]:
+def export_dependencies(file: ExportSection) -> dict[str, list[dict[str, Any]]]:
     """The rules that csvw-eo can say, under the column that depends; the others stay on the page, to be noted."""
     found: dict[str, list[dict[str, Any]]] = {}
     rest = []
@@ -80,7 +80,7 @@ def dependencies_of(file: Page) -> dict[str, list[dict[str, Any]]]:
                 values = {key: [value] for key, value in table.items()}
                 words = {"dependsOn": source, "dependencyType": "mapping", "valueMap": values}
                 found.setdefault(target, []).append(words)
-            case str() if (sides := _order(rule)) is not None:
+            case str() if (sides := _columns_of_order(rule)) is not None:
                 found.setdefault(sides[1], []).append({"dependsOn": sides[0], "dependencyType": "bigger"})
             case _:
                 rest.append(rule)
@@ -89,11 +89,11 @@ def dependencies_of(file: Page) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _order(rule: str) -> tuple[str, str] | None:
+def _columns_of_order(rule: str) -> tuple[str, str] | None:
     """The two columns of `a <= b`; None for any other condition."""
     match parse_predicate(rule):
-        case Comparison(left, operator, Name() as right) if operator is Operator.AT_MOST:
+        case ColumnComparison(left, operator, ColumnName() as right) if operator is Operator.AT_MOST:
             return left.column, right.column
-        case Comparison(left, operator, Name() as right) if operator is Operator.AT_LEAST:
+        case ColumnComparison(left, operator, ColumnName() as right) if operator is Operator.AT_LEAST:
             return right.column, left.column
     return None

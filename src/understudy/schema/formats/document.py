@@ -13,28 +13,30 @@ import yaml
 
 from understudy.errors import SchemaError
 from understudy.schema.formats.jsontree import from_json
-from understudy.schema.yaml.nodes import SIZE_LIMIT, Node, Source, from_plain, from_yaml
+from understudy.schema.yaml.nodes import MAX_SCHEMA_FILE_BYTES, DocumentNode, DocumentSource, from_plain, from_yaml
 
-_PLAIN_DEPTH = 20
+_MAX_PLAIN_DEPTH = 20
 
 
-def read_tree(path: Path) -> tuple[Node, Source]:
+def read_tree(path: Path) -> tuple[DocumentNode, DocumentSource]:
     """The tree of a file, JSON where it begins as JSON does, else YAML."""
-    source = Source(os.fspath(path))
+    source = DocumentSource(os.fspath(path))
     try:
         with path.open("rb") as file:
-            content = file.read(SIZE_LIMIT + 1)
+            content = file.read(MAX_SCHEMA_FILE_BYTES + 1)
         text = content.decode("utf-8-sig")
     except OSError as error:
         raise SchemaError(f"{source.name}: cannot be read ({error.strerror}). Nothing was written") from None
     except UnicodeDecodeError:
         raise SchemaError(f"{source.name}: not UTF-8 text. Save it as UTF-8") from None
-    if len(content) > SIZE_LIMIT:
-        raise source.error(None, f"larger than {SIZE_LIMIT // 2**20} MB, which no schema is. It was not read")
+    if len(content) > MAX_SCHEMA_FILE_BYTES:
+        raise source.error(
+            None, f"larger than {MAX_SCHEMA_FILE_BYTES // 2**20} MB, which no schema is. It was not read"
+        )
     return parse_tree(text, source), source
 
 
-def parse_tree(text: str, source: Source) -> Node:
+def parse_tree(text: str, source: DocumentSource) -> DocumentNode:
     """The tree of a text. Numbers stay as they are written, so that 0.10 is one tenth."""
     if text.lstrip()[:1] in ("{", "["):
         try:
@@ -45,27 +47,27 @@ def parse_tree(text: str, source: Source) -> Node:
     return from_yaml(text, source)
 
 
-def plain_tree(document: object, source: Source) -> Node:
+def plain_tree(document: object, source: DocumentSource) -> DocumentNode:
     """The tree of what a JSON or YAML reader gave; dates become their texts again."""
-    return from_plain(_texts(document, 0), source)
+    return from_plain(_dates_to_texts(document, 0), source)
 
 
-def _texts(value: object, depth: int) -> object:
-    if depth > _PLAIN_DEPTH:
+def _dates_to_texts(value: object, depth: int) -> object:
+    if depth > _MAX_PLAIN_DEPTH:
         return value  # the limit of trees refuses it
     if isinstance(value, datetime):
         return value.isoformat(" ")
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {key: _texts(inner, depth + 1) for key, inner in value.items()}
-    return [_texts(inner, depth + 1) for inner in value] if isinstance(value, list | tuple) else value
+        return {key: _dates_to_texts(inner, depth + 1) for key, inner in value.items()}
+    return [_dates_to_texts(inner, depth + 1) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def dump(document: Mapping[str, Any], *, as_yaml: bool) -> str:
+def dump_document(document: Mapping[str, Any], *, as_yaml: bool) -> str:
     """A document as text.
 
-    >>> print(dump({"age": {"min_value": 0}}, as_yaml=True), end="")
+    >>> print(dump_document({"age": {"min_value": 0}}, as_yaml=True), end="")
     age:
       min_value: 0
     """

@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from understudy.schema.formats.draft import Draft, Page, Words, columns_of, number, real
-from understudy.schema.yaml.keys import LEARN
-from understudy.schema.yaml.nodes import Entry, Node
+from understudy.schema.formats.draft import (
+    ExportSection,
+    SchemaDraft,
+    TrackedSection,
+    json_number,
+    real_column,
+    split_sections,
+)
+from understudy.schema.yaml.keys import LEARN_WORD
+from understudy.schema.yaml.nodes import DocumentEntry, DocumentNode
 
-_CATEGORICAL = ("possible_values", "out_of_domain_index")
-_NUMERICAL = ("min_value", "max_value", "clip_to_range")
-_OPEN = ("default_value", "public_possible_values")
-_UNKNOWN = ("Unknown", "(unknown)", "<OOD>")
-_KINDS = {
+_DPSYNTH_CATEGORICAL_KEYS = ("possible_values", "out_of_domain_index")
+_DPSYNTH_NUMERICAL_KEYS = ("min_value", "max_value", "clip_to_range")
+_DPSYNTH_OPEN_KEYS = ("default_value", "public_possible_values")
+_DPSYNTH_UNKNOWN_WORDS = ("Unknown", "(unknown)", "<OOD>")
+_DPSYNTH_KINDS = {
     "CategoricalAttribute": "categorical",
     "NumericalAttribute": "numerical",
     "OpenSetCategoricalAttribute": "open",
@@ -23,48 +30,49 @@ _KINDS = {
 }
 
 
-def matches(root: Node) -> bool:
+def matches_tree(root: DocumentNode) -> bool:
     """Columns at the top, and at least one of them in dpsynth's words."""
     entries = root.entries or ()
     found = {key.key for entry in entries for key in entry.node.entries or ()}
     kinds = {k.node.text for entry in entries for k in entry.node.entries or () if k.key == "type"}
     return all(entry.node.entries is not None or entry.node.kind == "nothing" for entry in entries) and bool(
-        found & {*_CATEGORICAL, *_NUMERICAL, *_OPEN, "max_tokens"} or kinds & set(_KINDS)
+        found & {*_DPSYNTH_CATEGORICAL_KEYS, *_DPSYNTH_NUMERICAL_KEYS, *_DPSYNTH_OPEN_KEYS, "max_tokens"}
+        or kinds & set(_DPSYNTH_KINDS)
     )
 
 
-def read(node: Node, draft: Draft) -> None:
+def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
     """Read the attributes."""
     for entry in node.entries or ():
-        _column(entry, draft)
+        _read_column(entry, draft)
 
 
-def _column(entry: Entry, draft: Draft) -> None:
-    node = entry.node if entry.node.kind != "nothing" else Node(entry.line, entries=())
-    with Words(node, draft, f'column "{entry.key}": ', "it") as words:
+def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
+    node = entry.node if entry.node.kind != "nothing" else DocumentNode(entry.line, entries=())
+    with TrackedSection(node, draft, f'column "{entry.key}": ', "it") as words:
         named = words.text("type")
-        if named is not None and named not in _KINDS:
-            raise words.error("type", f"`type` must be one of {', '.join(_KINDS)}")
-        kind = _KINDS.get(named or "") or _guess(words)
+        if named is not None and named not in _DPSYNTH_KINDS:
+            raise words.error("type", f"`type` must be one of {', '.join(_DPSYNTH_KINDS)}")
+        kind = _DPSYNTH_KINDS.get(named or "") or _guess_kind(words)
         note = words.text("description")
         match kind:
             case "categorical":
-                said = _categories(words)
+                said = _read_categories(words)
             case "numerical":
                 low, high = words.exact("min_value"), words.exact("max_value")
                 whole = words.choice("dtype", ("int", "float")) == "int"
-                said = {"type": "integer", "min": low, "max": high} if whole else real(words, low, high)
+                said = {"type": "integer", "min": low, "max": high} if whole else real_column(words, low, high)
                 if words.flag("clip_to_range") is False:
                     said["outside"] = "missing"
-                words.skip("interval_handling")  # how its own bins become numbers again
+                words.skip_keys("interval_handling")  # how its own bins become numbers again
             case "open":
-                said = {"type": "categorical", "values": LEARN, "other": words.text("default_value")}
+                said = {"type": "categorical", "values": LEARN_WORD, "other": words.text("default_value")}
             case _:
                 said = {"type": "text"}
         draft.column(entry.key, entry.line, **said, note=note)
 
 
-def _guess(words: Words) -> str:
+def _guess_kind(words: TrackedSection) -> str:
     if "possible_values" in words.entries:
         return "categorical"
     if "min_value" in words.entries or "max_value" in words.entries:
@@ -72,7 +80,7 @@ def _guess(words: Words) -> str:
     return "text" if "max_tokens" in words.entries else "open"
 
 
-def _categories(words: Words) -> dict[str, Any]:
+def _read_categories(words: TrackedSection) -> dict[str, Any]:
     """Listed values; the one that stands for all others comes to be `other`, and a listed null is the missing cell."""
     items = words.listed("possible_values")
     values = [item.written for item in items if item.kind != "nothing"]
@@ -91,12 +99,12 @@ def _categories(words: Words) -> dict[str, Any]:
     return {"type": "categorical", "values": values, "other": place.written, "nullable": nullable}
 
 
-def write(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     """A schema in dpsynth's words."""
-    file, pages = columns_of(plain, notes)
+    file, pages = split_sections(plain, notes)
     written: dict[str, Any] = {}
     for name, kind, page in pages:
-        words = _written(kind, page)
+        words = _export_column(kind, page)
         if words is not None:
             note = page.take("note")
             written[name] = words if note is None else words | {"description": note}
@@ -105,10 +113,10 @@ def write(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     return written
 
 
-def _written(kind: str, page: Page) -> dict[str, Any] | None:
+def _export_column(kind: str, page: ExportSection) -> dict[str, Any] | None:
     match kind:
         case "integer" | "real":
-            low, high = number(page.take("min")), number(page.take("max"))
+            low, high = json_number(page.take("min")), json_number(page.take("max"))
             if low is None or high is None:
                 page.note("it has no bounds, which a numerical attribute needs, so the column is left out")
                 return None
@@ -118,7 +126,7 @@ def _written(kind: str, page: Page) -> dict[str, Any] | None:
                 "type": "NumericalAttribute", "min_value": low, "max_value": high, "clip_to_range": clip, "dtype": dtype,
             }  # fmt: skip
         case "categorical":
-            return _listed(page)
+            return _export_categories(page)
         case "boolean":
             page.note("a boolean becomes a list of two words, and missing cells go to the first of them")
             page.take("nullable")
@@ -130,13 +138,13 @@ def _written(kind: str, page: Page) -> dict[str, Any] | None:
     return None
 
 
-def _listed(page: Page) -> dict[str, Any]:
+def _export_categories(page: ExportSection) -> dict[str, Any]:
     values, other = page.take("values"), page.take("other")
     if values is None:
         return {"type": "OpenSetCategoricalAttribute"} | ({} if other is None else {"default_value": other})
     # The first of the list takes whatever is not in it: `other`, or a word for the missing cell.
     if page.take("nullable") is not False:
-        word = other if other is not None else next(word for word in _UNKNOWN if word not in values)
+        word = other if other is not None else next(word for word in _DPSYNTH_UNKNOWN_WORDS if word not in values)
         page.note(f'missing cells have no place of their own, and go to "{word}"')
         other = word
     first = [other] if other is not None else []

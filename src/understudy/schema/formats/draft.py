@@ -15,29 +15,29 @@ from typing import Any
 from understudy.errors import SchemaError
 from understudy.schema.disclosed import guess_identifier
 from understudy.schema.schema import Schema
-from understudy.schema.yaml.keys import LEARN, fraction_text, parse_fraction
-from understudy.schema.yaml.nodes import Entry, Node, Source, from_plain
+from understudy.schema.yaml.keys import LEARN_WORD, fraction_text, parse_fraction
+from understudy.schema.yaml.nodes import DocumentEntry, DocumentNode, DocumentSource, from_plain
 from understudy.schema.yaml.reader import read_schema
 from understudy.schema.yaml.section import Section
 
-DECIMALS = 2
+DEFAULT_FORMAT_DECIMALS = 2
 """Decimals of a number whose format does not say how many it has; more where its bounds have more."""
 
 
-class Words(Section):
+class TrackedSection(Section):
     """A mapping of another tool's file. What is never asked for is noted when it is closed."""
 
-    def __init__(self, node: Node, draft: Draft, where: str = "", what: str = "the file") -> None:
+    def __init__(self, node: DocumentNode, draft: SchemaDraft, where: str = "", what: str = "the file") -> None:
         super().__init__(node, draft.source, where, what)
         self.draft = draft
         self._asked: set[str] = set()
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> DocumentNode | None:
         """What stands behind a key, which counts as read from now on."""
         self._asked.add(key)
         return super().get(key)
 
-    def skip(self, *keys: str) -> None:
+    def skip_keys(self, *keys: str) -> None:
         """These keys say nothing that a schema needs."""
         self._asked.update(keys)
 
@@ -50,12 +50,12 @@ class Words(Section):
         number = self.number(key)
         return None if number is None else fraction_text(number)
 
-    def within(self, key: str, what: str | None = None) -> Words | None:
+    def within(self, key: str, what: str | None = None) -> TrackedSection | None:
         """A mapping inside this one."""
         node = self.get(key)
-        return None if node is None else Words(node, self.draft, self.where, what or f"`{key}`")
+        return None if node is None else TrackedSection(node, self.draft, self.where, what or f"`{key}`")
 
-    def listed(self, key: str) -> tuple[Node, ...]:
+    def listed(self, key: str) -> tuple[DocumentNode, ...]:
         """The items of a list; none where the key is missing."""
         node = self.get(key)
         if node is None:
@@ -64,7 +64,7 @@ class Words(Section):
             raise self.error(key, f"`{key}` must be a list, not {node.kind}")
         return node.items
 
-    def __enter__(self) -> Words:
+    def __enter__(self) -> TrackedSection:
         return self
 
     def __exit__(
@@ -77,10 +77,10 @@ class Words(Section):
 
 
 @dataclass
-class Draft:
+class SchemaDraft:
     """A schema file in the making."""
 
-    source: Source
+    source: DocumentSource
     columns: list[tuple[str, int | None, dict[str, Any]]] = field(default_factory=list)
     unit: dict[str, Any] | None = None
     rows: int | None = None
@@ -100,49 +100,53 @@ class Draft:
         """What was drafted, checked as any schema file is; an error says the line of the column it is about."""
         plain: dict[str, Any] = {"unit": self.unit, "rows": self.rows, "rules": self.rules or None}
         entries = [
-            Entry(key, None, from_plain(value, self.source)) for key, value in plain.items() if value is not None
+            DocumentEntry(key, None, from_plain(value, self.source))
+            for key, value in plain.items()
+            if value is not None
         ]
-        columns = tuple(Entry(name, line, self._node(line, words)) for name, line, words in self.columns)
+        columns = tuple(DocumentEntry(name, line, self._column_node(line, words)) for name, line, words in self.columns)
         names = [entry.key for entry in columns]
         if len(set(names)) != len(names):
             twice = next(name for name, count in Counter(names).items() if count > 1)
             raise self.source.error(None, f'column "{twice}" stands twice. Names must differ')
-        entries.append(Entry("columns", None, Node(None, entries=columns)))
-        return read_schema(Node(None, entries=tuple(entries)), self.source)
+        entries.append(DocumentEntry("columns", None, DocumentNode(None, entries=columns)))
+        return read_schema(DocumentNode(None, entries=tuple(entries)), self.source)
 
-    def _node(self, line: int | None, words: dict[str, Any]) -> Node:
-        made = (Entry(key, line, from_plain(value, self.source)) for key, value in words.items())
-        return Node(line, entries=tuple(made))
+    def _column_node(self, line: int | None, words: dict[str, Any]) -> DocumentNode:
+        made = (DocumentEntry(key, line, from_plain(value, self.source)) for key, value in words.items())
+        return DocumentNode(line, entries=tuple(made))
 
 
-def open_labels(words: Words, name: str) -> dict[str, Any]:
+def label_column(words: TrackedSection, name: str) -> dict[str, Any]:
     """A column of texts of which no list is given: labels to be learned, unless its name says that it identifies people."""
     if guess_identifier(name):
         words.note(
             "its name says that it identifies people, so it is left out of releases. Change `type` if it does not"
         )
         return {"type": "identifier"}
-    return {"type": "categorical", "values": LEARN}
+    return {"type": "categorical", "values": LEARN_WORD}
 
 
-def real(words: Words, low: str | None, high: str | None, decimals: int | None = None) -> dict[str, Any]:
+def real_column(
+    words: TrackedSection, low: str | None, high: str | None, decimals: int | None = None
+) -> dict[str, Any]:
     """A column of decimal numbers between bounds; where nobody says how many decimals it has, that is noted."""
     if decimals is None:
-        found = [_decimals(text) for text in (low, high) if text is not None]
-        decimals = max([DECIMALS, *found])
+        found = [_count_decimals(text) for text in (low, high) if text is not None]
+        decimals = max([DEFAULT_FORMAT_DECIMALS, *found])
         words.note(
             f"no number of decimals is stated, so it is read with {decimals}. Change `decimals` if it has others"
         )
     return {"type": "real", "decimals": decimals, "min": low, "max": high}
 
 
-def _decimals(text: str) -> int:
+def _count_decimals(text: str) -> int:
     """Decimals that a bound has; a bound that no decimal spells has none that count."""
     number = parse_fraction(text) or Fraction(0)
     return next((d for d in range(19) if (number * 10**d).denominator == 1), 0)
 
 
-class Page:
+class ExportSection:
     """One mapping of a schema on its way out: words are taken from it, and those that stay are noted."""
 
     def __init__(self, words: dict[str, Any], notes: list[str], where: str = "") -> None:
@@ -153,7 +157,7 @@ class Page:
     def take(self, key: str, default: Any = None) -> Any:
         """A word, which the format can say; `learn` is said by silence."""
         found = self.words.pop(key, default)
-        return default if isinstance(found, str) and found == LEARN else found
+        return default if isinstance(found, str) and found == LEARN_WORD else found
 
     def note(self, text: str) -> None:
         """Something that the format says otherwise."""
@@ -162,25 +166,27 @@ class Page:
     def close(self) -> None:
         """Note what was not taken."""
         for key, word in self.words.items():
-            if word != LEARN:
+            if word != LEARN_WORD:
                 self.note(f"`{key}` cannot be said in this format and is left out")
 
 
-def columns_of(plain: dict[str, Any], notes: list[str]) -> tuple[Page, list[tuple[str, str, Page]]]:
+def split_sections(
+    plain: dict[str, Any], notes: list[str]
+) -> tuple[ExportSection, list[tuple[str, str, ExportSection]]]:
     """A schema's plain data as pages to take words from: the file's, and each column's with its name and type."""
-    file = Page(plain, notes)
+    file = ExportSection(plain, notes)
     file.take("version")
     pages = []
     for words in file.take("columns"):
-        page = Page(words, notes, f'column "{words["name"]}": ')
+        page = ExportSection(words, notes, f'column "{words["name"]}": ')
         pages.append((page.take("name"), page.words.pop("type"), page))
     return file, pages
 
 
-def number(text: Any) -> int | float | None:
+def json_number(text: Any) -> int | float | None:
     """A bound as JSON holds numbers.
 
-    >>> number("0.5"), number(3), number(None)
+    >>> json_number("0.5"), json_number(3), json_number(None)
     (0.5, 3, None)
     """
     if text is None:

@@ -13,36 +13,40 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from understudy.schema.formats.draft import Draft, Words, real
-from understudy.schema.yaml.keys import LEARN, fraction_text, parse_fraction
-from understudy.schema.yaml.nodes import Entry, Node
+from understudy.schema.formats.draft import SchemaDraft, TrackedSection, real_column
+from understudy.schema.yaml.keys import LEARN_WORD, fraction_text, parse_fraction
+from understudy.schema.yaml.nodes import DocumentEntry, DocumentNode
 
-_KEYS = {"description", "values", "details", "link"}
+_NIST_COLUMN_KEYS = {"description", "values", "details", "link"}
 
 
-def matches(root: Node) -> bool:
+def matches_tree(root: DocumentNode) -> bool:
     """Every column has a description or codes, and nothing else."""
     entries = root.entries or ()
     keys = [{entry.key for entry in column.node.entries or ()} for column in entries]
-    return bool(entries) and all(found and found <= _KEYS for found in keys) and any("values" in k for k in keys)
+    return (
+        bool(entries)
+        and all(found and found <= _NIST_COLUMN_KEYS for found in keys)
+        and any("values" in k for k in keys)
+    )
 
 
-def read(node: Node, draft: Draft) -> None:
+def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
     """Read the columns in the order of the dictionary."""
     for entry in node.entries or ():
-        _column(entry, draft)
+        _read_column(entry, draft)
 
 
-def _column(entry: Entry, draft: Draft) -> None:
-    with Words(entry.node, draft, f'column "{entry.key}": ', "it") as words:
+def _read_column(entry: DocumentEntry, draft: SchemaDraft) -> None:
+    with TrackedSection(entry.node, draft, f'column "{entry.key}": ', "it") as words:
         note = words.text("description")
-        words.skip("details", "link")
+        words.skip_keys("details", "link")
         codes = words.within("values")
         if codes is None:
             words.note("no codes are listed, so its values are learned at a price")
-            said: dict[str, Any] = {"type": "categorical", "values": LEARN}
+            said: dict[str, Any] = {"type": "categorical", "values": LEARN_WORD}
         elif "min" in codes.entries or "max" in codes.entries:
-            said = _range(codes)
+            said = _read_range(codes)
         else:
             said = {"type": "categorical", "values": [key for key in codes.entries if key != ""]}
         if codes is not None and "" not in codes.entries:
@@ -50,7 +54,7 @@ def _column(entry: Entry, draft: Draft) -> None:
         draft.column(entry.key, entry.line, **said, note=note)
 
 
-def _range(codes: Words) -> dict[str, Any]:
+def _read_range(codes: TrackedSection) -> dict[str, Any]:
     low, high = codes.number("min"), codes.number("max")
     if low is None or high is None:
         raise codes.error("min", "codes with `min` need `max` too, and the other way round")
@@ -69,4 +73,4 @@ def _range(codes: Words) -> dict[str, Any]:
         return {"type": "integer", "min": int(low), "max": int(high), "missing": missing}
     texts = fraction_text(low), fraction_text(high)
     most = max(len(text.partition(".")[2]) for text in texts)
-    return real(codes, *texts, decimals=most) | {"missing": missing}
+    return real_column(codes, *texts, decimals=most) | {"missing": missing}

@@ -8,29 +8,37 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.schema.formats import moments
-from understudy.schema.formats.draft import Draft, Page, Words, columns_of, number, open_labels, real
-from understudy.schema.yaml.keys import LEARN
-from understudy.schema.yaml.nodes import Entry, Node
+from understudy.schema.formats.draft import (
+    ExportSection,
+    SchemaDraft,
+    TrackedSection,
+    json_number,
+    label_column,
+    real_column,
+    split_sections,
+)
+from understudy.schema.yaml.keys import LEARN_WORD
+from understudy.schema.yaml.nodes import DocumentEntry, DocumentNode
 
-_PATTERNS = {"date": "%Y-%m-%d", "datetime": "%Y-%m-%d %H:%M:%S", "time": "%H:%M:%S"}
-_SKIPPED = ("relationships", "METADATA_SPEC_VERSION")
+_SDV_DATETIME_PATTERNS = {"date": "%Y-%m-%d", "datetime": "%Y-%m-%d %H:%M:%S", "time": "%H:%M:%S"}
+_SDV_SKIPPED_KEYS = ("relationships", "METADATA_SPEC_VERSION")
 
 
-def matches(root: Node) -> bool:
+def matches_tree(root: DocumentNode) -> bool:
     """It says its version, or a column has an `sdtype`."""
     keys = {entry.key for entry in root.entries or ()}
-    columns = (column for _, table in tables(root) for column in _columns(table))
+    columns = (column for _, table in list_tables(root) for column in _column_entries(table))
     return "METADATA_SPEC_VERSION" in keys or any(
         any(entry.key == "sdtype" for entry in column.node.entries or ()) for column in columns
     )
 
 
-def _columns(table: Node) -> tuple[Entry, ...]:
+def _column_entries(table: DocumentNode) -> tuple[DocumentEntry, ...]:
     found = next((entry.node for entry in table.entries or () if entry.key == "columns"), None)
     return (found.entries or ()) if found is not None else ()
 
 
-def tables(root: Node) -> list[tuple[str, Node]]:
+def list_tables(root: DocumentNode) -> list[tuple[str, DocumentNode]]:
     """The tables of a file by name; a single-table file is its own table."""
     inside = next((entry.node for entry in root.entries or () if entry.key == "tables"), None)
     if inside is None or inside.entries is None:
@@ -38,14 +46,14 @@ def tables(root: Node) -> list[tuple[str, Node]]:
     return [(entry.key, entry.node) for entry in inside.entries]
 
 
-def read(node: Node, draft: Draft) -> None:
+def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
     """Read one table."""
-    with Words(node, draft, what="the table") as table:
-        table.skip("columns", *_SKIPPED)
-        keys = {*(table.texts("primary_key") or ()), *_alternates(table)}
+    with TrackedSection(node, draft, what="the table") as table:
+        table.skip_keys("columns", *_SDV_SKIPPED_KEYS)
+        keys = {*(table.texts("primary_key") or ()), *_read_alternate_keys(table)}
         entity = table.text("sequence_key")
-        for entry in _columns(node):
-            _column(entry, draft, key=entry.key in keys or entry.key == entity)
+        for entry in _column_entries(node):
+            _read_column(entry, draft, key=entry.key in keys or entry.key == entity)
         if entity is not None:
             table.note(
                 f'`sequence_key`: rows of one "{entity}" belong together. The guarantee protects single rows unless you add '
@@ -53,7 +61,7 @@ def read(node: Node, draft: Draft) -> None:
             )
 
 
-def _alternates(table: Words) -> list[str]:
+def _read_alternate_keys(table: TrackedSection) -> list[str]:
     """Columns that are keys by themselves; several that make one together need not be."""
     items = table.listed("alternate_keys")
     if any(item.items is not None for item in items):
@@ -61,54 +69,54 @@ def _alternates(table: Words) -> list[str]:
     return [item.written for item in items if item.text is not None]
 
 
-def _column(entry: Entry, draft: Draft, *, key: bool) -> None:
-    with Words(entry.node, draft, f'column "{entry.key}": ', "it") as words:
+def _read_column(entry: DocumentEntry, draft: SchemaDraft, *, key: bool) -> None:
+    with TrackedSection(entry.node, draft, f'column "{entry.key}": ', "it") as words:
         kind = words.text("sdtype")
         if kind is None:
             raise words.error(None, "it has no `sdtype`")
         nullable = None if words.flag("range_is_nullable") is not False else False
         match kind:
             case "numerical":
-                said = _numerical(words)
+                said = _read_numerical(words)
             case "datetime":
-                said = _datetime(words)
+                said = _read_datetime(words)
             case "categorical" | "ordinal":
-                said = _categories(words, ordered=kind == "ordinal")
+                said = _read_categories(words, ordered=kind == "ordinal")
             case "boolean":
                 said = {"type": "boolean"}
             case "id":
                 said = {"type": "identifier"}
             case _:
-                said = _personal(words, entry.key, kind)
+                said = _read_personal(words, entry.key, kind)
         if key and said["type"] != "identifier":
             words.note("it is a key, so it is left out of releases")
             said = {"type": "identifier"}
         draft.column(entry.key, entry.line, **said, nullable=None if said["type"] == "identifier" else nullable)
 
 
-def _numerical(words: Words) -> dict[str, Any]:
+def _read_numerical(words: TrackedSection) -> dict[str, Any]:
     low, high = words.exact("range_min"), words.exact("range_max")
     decimals = words.whole("decimal_places")
     form = words.text("computer_representation") or ""
     if decimals == 0 or (decimals is None and form.lower().startswith(("int", "uint"))):
         return {"type": "integer", "min": low, "max": high}
-    return real(words, low, high, decimals)
+    return real_column(words, low, high, decimals)
 
 
-def _datetime(words: Words) -> dict[str, Any]:
+def _read_datetime(words: TrackedSection) -> dict[str, Any]:
     pattern = words.text("datetime_format")
-    kind = "datetime" if pattern is None else moments.kind_of(pattern)
+    kind = "datetime" if pattern is None else moments.kind_of_pattern(pattern)
     if kind is None:
         raise words.error("datetime_format", "`datetime_format` writes neither days nor hours")
-    moments.warn(words, pattern)
+    moments.warn_of_pattern(words, pattern)
     said: dict[str, Any] = {"type": kind}
     if pattern is not None and kind != "date":
-        said["resolution"] = moments.resolution_of(pattern)
-    low, high = (moments.bound(words, key, kind, pattern) for key in ("range_min", "range_max"))
+        said["resolution"] = moments.resolution_of_pattern(pattern)
+    low, high = (moments.read_bound(words, key, kind, pattern) for key in ("range_min", "range_max"))
     return said | {"min": low, "max": high}
 
 
-def _categories(words: Words, *, ordered: bool) -> dict[str, Any]:
+def _read_categories(words: TrackedSection, *, ordered: bool) -> dict[str, Any]:
     values = words.texts("range_values")
     many = words.flag("high_cardinality")
     if values is not None and many:
@@ -117,13 +125,13 @@ def _categories(words: Words, *, ordered: bool) -> dict[str, Any]:
         ordered = True
     order = words.texts("order")
     listed = values if order is None else order
-    return {"type": "categorical", "values": LEARN if listed is None else list(listed), "ordered": ordered or None}
+    return {"type": "categorical", "values": LEARN_WORD if listed is None else list(listed), "ordered": ordered or None}
 
 
-def _personal(words: Words, name: str, kind: str) -> dict[str, Any]:
+def _read_personal(words: TrackedSection, name: str, kind: str) -> dict[str, Any]:
     """A kind of column that means something about people (`email`), or `unknown`: left out unless it is said not to be personal."""
     if words.flag("pii") is False:
-        return open_labels(words, name)
+        return label_column(words, name)
     if kind == "unknown":
         words.note("its `sdtype` is unknown, so it is left out of releases. State its `type` to release it")
         return {"type": "text"}
@@ -131,12 +139,12 @@ def _personal(words: Words, name: str, kind: str) -> dict[str, Any]:
     return {"type": "identifier"}
 
 
-def write(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     """A schema in SDV's words, version V2."""
-    file, pages = columns_of(plain, notes)
+    file, pages = split_sections(plain, notes)
     columns: dict[str, Any] = {}
     for name, kind, page in pages:
-        columns[name] = _written(kind, page)
+        columns[name] = _export_column(kind, page)
         if page.take("nullable") is False:
             columns[name]["range_is_nullable"] = False
         page.close()
@@ -144,16 +152,16 @@ def write(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     return {"tables": {"table": {"columns": columns}}, "relationships": [], "METADATA_SPEC_VERSION": "V2"}
 
 
-def _written(kind: str, page: Page) -> dict[str, Any]:
+def _export_column(kind: str, page: ExportSection) -> dict[str, Any]:
     match kind:
         case "integer" | "real":
             words: dict[str, Any] = {"sdtype": "numerical"}
             places = 0 if kind == "integer" else page.take("decimals")
-            bounds = {"range_min": number(page.take("min")), "range_max": number(page.take("max"))}
+            bounds = {"range_min": json_number(page.take("min")), "range_max": json_number(page.take("max"))}
             page.take("bounds")
             return words | {k: v for k, v in {**bounds, "decimal_places": places}.items() if v is not None}
         case "date" | "datetime" | "time":
-            return _moment(kind, page)
+            return _export_moment(kind, page)
         case "categorical":
             words = {"sdtype": "ordinal" if page.take("ordered") else "categorical"}
             values = page.take("values")
@@ -168,8 +176,8 @@ def _written(kind: str, page: Page) -> dict[str, Any]:
     return {"sdtype": "unknown", "pii": False}
 
 
-def _moment(kind: str, page: Page) -> dict[str, Any]:
-    pattern = _PATTERNS[kind]
+def _export_moment(kind: str, page: ExportSection) -> dict[str, Any]:
+    pattern = _SDV_DATETIME_PATTERNS[kind]
     if page.words.get("resolution") == "1s":
         page.take("resolution")
     words: dict[str, Any] = {"sdtype": "datetime", "datetime_format": pattern}

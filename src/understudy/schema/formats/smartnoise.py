@@ -8,47 +8,61 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.errors import SchemaError
-from understudy.schema.formats.draft import Draft, Page, Words, columns_of, number, open_labels, real
-from understudy.schema.yaml.nodes import Entry, Node
+from understudy.schema.formats.draft import (
+    ExportSection,
+    SchemaDraft,
+    TrackedSection,
+    json_number,
+    label_column,
+    real_column,
+    split_sections,
+)
+from understudy.schema.yaml.nodes import DocumentEntry, DocumentNode
 
-TABLE_KEYS = (
+SMARTNOISE_TABLE_KEYS = (
     "rows", "rows_exact", "row_privacy", "max_ids", "sample_max_ids",
     "clamp_counts", "clamp_columns", "use_dpsu", "censor_dims",
 )  # fmt: skip
-_TYPES = {"integer": "int", "real": "float", "boolean": "boolean", "date": "datetime", "datetime": "datetime"}
+_SMARTNOISE_TYPE_NAMES = {
+    "integer": "int",
+    "real": "float",
+    "boolean": "boolean",
+    "date": "datetime",
+    "datetime": "datetime",
+}
 
 
-def matches(root: Node) -> bool:
+def matches_tree(root: DocumentNode) -> bool:
     """Collections hold schemas, schemas hold tables, tables hold columns with a `type`."""
     return any(
-        any(entry.node.entries is not None and _keyed(entry.node, "type") for entry in table.node.entries or ())
-        for table in _tables(root)
+        any(entry.node.entries is not None and _has_key(entry.node, "type") for entry in table.node.entries or ())
+        for table in _table_entries(root)
     )
 
 
-def _keyed(node: Node, key: str) -> bool:
+def _has_key(node: DocumentNode, key: str) -> bool:
     return any(entry.key == key for entry in node.entries or ())
 
 
-def _tables(root: Node) -> list[Entry]:
+def _table_entries(root: DocumentNode) -> list[DocumentEntry]:
     collections = [entry for entry in root.entries or () if entry.key != "engine"]
     schemas = [schema for collection in collections for schema in collection.node.entries or ()]
     return [table for schema in schemas for table in schema.node.entries or ()]
 
 
-def tables(root: Node) -> list[tuple[str, Node]]:
+def list_tables(root: DocumentNode) -> list[tuple[str, DocumentNode]]:
     """The tables of a file by name."""
-    return [(entry.key, entry.node) for entry in _tables(root)]
+    return [(entry.key, entry.node) for entry in _table_entries(root)]
 
 
-def read(node: Node, draft: Draft) -> None:
+def read_table(node: DocumentNode, draft: SchemaDraft) -> None:
     """Read one table."""
-    with Words(node, draft, what="the table") as table:
+    with TrackedSection(node, draft, what="the table") as table:
         keys: list[str] = []
         for entry in table.node.entries or ():
-            if entry.key not in TABLE_KEYS or entry.node.entries is not None:
-                table.skip(entry.key)
-                _column(entry, draft, keys)
+            if entry.key not in SMARTNOISE_TABLE_KEYS or entry.node.entries is not None:
+                table.skip_keys(entry.key)
+                _read_column(entry, draft, keys)
         draft.rows = table.whole("rows_exact")
         if draft.rows is None and table.get("rows") is not None:
             table.note("`rows` is an estimate, so it is left out. Declare `rows` yourself if the number is public")
@@ -63,16 +77,16 @@ def read(node: Node, draft: Draft) -> None:
             table.note("`max_ids` needs a column marked `private_id`, and there is none: the unit is the row")
 
 
-def _column(entry: Entry, draft: Draft, keys: list[str]) -> None:
-    with Words(entry.node, draft, f'column "{entry.key}": ', "it") as words:
+def _read_column(entry: DocumentEntry, draft: SchemaDraft, keys: list[str]) -> None:
+    with TrackedSection(entry.node, draft, f'column "{entry.key}": ', "it") as words:
         kind = words.choice("type", ("int", "integer", "float", "real", "string", "boolean", "datetime", "unknown"))
         if kind is None:
             raise words.error(None, "it has no `type`")
-        words.skip("name")
+        words.skip_keys("name")
         nullable = None if words.flag("nullable") is not False else False
         if words.flag("private_id") or words.flag("is_key"):
             keys.append(entry.key)
-            words.skip("lower", "upper", "min", "max", "cardinality")
+            words.skip_keys("lower", "upper", "min", "max", "cardinality")
             draft.column(entry.key, entry.line, type="identifier")
             return
         low, high = (words.exact(new) or words.exact(old) for new, old in (("lower", "min"), ("upper", "max")))
@@ -80,11 +94,11 @@ def _column(entry: Entry, draft: Draft, keys: list[str]) -> None:
             case "int" | "integer":
                 said: dict[str, Any] = {"type": "integer", "min": low, "max": high}
             case "float" | "real":
-                said = real(words, low, high)
+                said = real_column(words, low, high)
             case "boolean" | "datetime":
                 said = {"type": kind}
             case "string":
-                said = open_labels(words, entry.key)
+                said = label_column(words, entry.key)
             case _:
                 said = {}
         if kind not in ("int", "integer", "float", "real") and (low, high) != (None, None):
@@ -92,32 +106,32 @@ def _column(entry: Entry, draft: Draft, keys: list[str]) -> None:
         draft.column(entry.key, entry.line, **said, nullable=nullable)
 
 
-def write(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def export_schema(plain: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     """A schema in SmartNoise's words."""
-    file, pages = columns_of(plain, notes)
-    unit = Page(file.take("unit") or {}, notes, "unit: ")
+    file, pages = split_sections(plain, notes)
+    unit = ExportSection(file.take("unit") or {}, notes, "unit: ")
     key = unit.take("id")
     table: dict[str, Any] = {"row_privacy": True} if key is None else {"max_ids": unit.take("max_rows", 1)}
     rows = file.take("rows")
     if rows is not None:
         table |= {"rows": rows, "rows_exact": rows}
     for name, kind, page in pages:
-        if name in TABLE_KEYS:
+        if name in SMARTNOISE_TABLE_KEYS:
             raise SchemaError(f'column "{name}": SmartNoise keeps this word for the table. Rename the column')
-        table[name] = _written(kind, page, is_key=name == key)
+        table[name] = _export_column(kind, page, is_key=name == key)
         page.close()
     unit.close()
     file.close()
     return {"": {"data": {"table": table}}}
 
 
-def _written(kind: str, page: Page, *, is_key: bool) -> dict[str, Any]:
+def _export_column(kind: str, page: ExportSection, *, is_key: bool) -> dict[str, Any]:
     if is_key:
         return {"type": "string", "private_id": True}
-    words: dict[str, Any] = {"type": _TYPES.get(kind, "string")}
+    words: dict[str, Any] = {"type": _SMARTNOISE_TYPE_NAMES.get(kind, "string")}
     if kind in ("integer", "real"):
         for ours, theirs in (("min", "lower"), ("max", "upper")):
-            bound = number(page.take(ours))
+            bound = json_number(page.take(ours))
             if bound is not None:
                 words[theirs] = bound
         page.take("bounds")
@@ -125,7 +139,7 @@ def _written(kind: str, page: Page, *, is_key: bool) -> dict[str, Any]:
         values = page.words.get("values")
         if isinstance(values, list):
             words["cardinality"] = len(values)
-    elif kind not in _TYPES:
+    elif kind not in _SMARTNOISE_TYPE_NAMES:
         page.note(f"type {kind} becomes a string")
     elif kind == "date":
         page.note("a date becomes a datetime")

@@ -22,10 +22,10 @@ from fractions import Fraction
 from understudy.errors import SchemaError
 from understudy.schema.columns.cell import decimal_text
 
-KEYWORDS = frozenset(["and", "or", "not", "in", "is", "missing", "null", "if", "then", "true", "false"])
-WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+PREDICATE_KEYWORDS = frozenset(["and", "or", "not", "in", "is", "missing", "null", "if", "then", "true", "false"])
+BARE_WORD_REGEX = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
-_IF, _OR, _AND, _NOT, _ATOM = range(5)
+_IF_BINDING, _OR_BINDING, _AND_BINDING, _NOT_BINDING, _ATOM_BINDING = range(5)
 """How tightly each form binds; an operand that binds less tightly than its place gets parentheses."""
 
 
@@ -40,19 +40,19 @@ class Operator(StrEnum):
     AT_LEAST = ">="
 
     @property
-    def ordering(self) -> bool:
+    def needs_order(self) -> bool:
         """Whether it needs an order."""
         return self not in (Operator.EQUAL, Operator.UNEQUAL)
 
 
 @dataclass(frozen=True)
-class Name:
+class ColumnName:
     """A column."""
 
     column: str
 
     def __str__(self) -> str:
-        plain = WORD.fullmatch(self.column) and self.column.lower() not in KEYWORDS
+        plain = BARE_WORD_REGEX.fullmatch(self.column) and self.column.lower() not in PREDICATE_KEYWORDS
         return self.column if plain else '"' + self.column.replace('"', '""') + '"'
 
 
@@ -70,13 +70,13 @@ class Literal:
         return decimal_text(self.value) or str(self.value)
 
 
-Operand = Name | Literal
+Operand = ColumnName | Literal
 
 
 class Predicate(ABC):
     """True or false of a row. A comparison with a missing value is false, `!=` and `not in` too; `not` turns that round."""
 
-    binds: int = _ATOM
+    binds: int = _ATOM_BINDING
 
     @property
     @abstractmethod
@@ -89,14 +89,14 @@ class Predicate(ABC):
 
 
 @dataclass(frozen=True)
-class Comparison(Predicate):
+class ColumnComparison(Predicate):
     """A column against a constant or another column.
 
-    >>> str(Comparison(Name("age"), Operator.MORE, Literal(Fraction(60))))
+    >>> str(ColumnComparison(ColumnName("age"), Operator.MORE, Literal(Fraction(60))))
     'age > 60'
     """
 
-    left: Name
+    left: ColumnName
     operator: Operator
     right: Operand
 
@@ -106,21 +106,21 @@ class Comparison(Predicate):
 
     @property
     def columns(self) -> frozenset[str]:
-        return frozenset(side.column for side in (self.left, self.right) if isinstance(side, Name))
+        return frozenset(side.column for side in (self.left, self.right) if isinstance(side, ColumnName))
 
     def __str__(self) -> str:
         return f"{self.left} {self.operator} {self.right}"
 
 
 @dataclass(frozen=True)
-class Linear(Predicate):
+class LinearComparison(Predicate):
     """A weighted sum of columns of numbers against a constant. Terms with a positive weight stand first.
 
-    >>> str(Linear(((Fraction(1), Name("a")), (Fraction(2), Name("b")), (Fraction(-1), Name("total"))), Operator.EQUAL, Fraction(0)))
+    >>> str(LinearComparison(((Fraction(1), ColumnName("a")), (Fraction(2), ColumnName("b")), (Fraction(-1), ColumnName("total"))), Operator.EQUAL, Fraction(0)))
     'a + 2 * b = total'
     """
 
-    terms: tuple[tuple[Fraction, Name], ...]
+    terms: tuple[tuple[Fraction, ColumnName], ...]
     operator: Operator
     constant: Fraction
 
@@ -137,8 +137,8 @@ class Linear(Predicate):
         return frozenset(name.column for _, name in self.terms)
 
     def __str__(self) -> str:
-        left = [_weighed(weight, name) for weight, name in self.terms if weight > 0]
-        right = [_weighed(-weight, name) for weight, name in self.terms if weight < 0]
+        left = [_term_text(weight, name) for weight, name in self.terms if weight > 0]
+        right = [_term_text(-weight, name) for weight, name in self.terms if weight < 0]
         if not left:  # nothing is added: all of it is taken away from nothing
             left, right = ["0", *(f"- {term}" for term in right)], []
             return f"{' '.join(left)} {self.operator} {Literal(self.constant)}"
@@ -149,15 +149,15 @@ class Linear(Predicate):
         return f"{' + '.join(left)} {self.operator} {' + '.join(right)}{tail}"
 
 
-def _weighed(weight: Fraction, name: Name) -> str:
+def _term_text(weight: Fraction, name: ColumnName) -> str:
     return str(name) if weight == 1 else f"{Literal(weight)} * {name}"
 
 
 @dataclass(frozen=True)
-class Listed(Predicate):
+class InCombinations(Predicate):
     """Every column has a value, and the combination is one of a list, or none of it."""
 
-    names: tuple[Name, ...]
+    names: tuple[ColumnName, ...]
     rows: tuple[tuple[Literal, ...], ...]
     negated: bool = False
 
@@ -178,7 +178,7 @@ class Listed(Predicate):
 class In(Predicate):
     """A column's value is one of a list, or none of it."""
 
-    name: Name
+    name: ColumnName
     values: tuple[Literal, ...]
     negated: bool = False
 
@@ -196,10 +196,10 @@ class In(Predicate):
 
 
 @dataclass(frozen=True)
-class Missing(Predicate):
+class IsMissing(Predicate):
     """A column's cell is empty or holds a missing code, or does not."""
 
-    name: Name
+    name: ColumnName
     negated: bool = False
 
     @property
@@ -215,14 +215,14 @@ class Not(Predicate):
     """The opposite."""
 
     part: Predicate
-    binds = _NOT
+    binds = _NOT_BINDING
 
     @property
     def columns(self) -> frozenset[str]:
         return self.part.columns
 
     def __str__(self) -> str:
-        return f"not {self.part.within(_NOT)}"
+        return f"not {self.part.within(_NOT_BINDING)}"
 
 
 @dataclass(frozen=True)
@@ -231,14 +231,14 @@ class And(Predicate):
 
     left: Predicate
     right: Predicate
-    binds = _AND
+    binds = _AND_BINDING
 
     @property
     def columns(self) -> frozenset[str]:
         return self.left.columns | self.right.columns
 
     def __str__(self) -> str:
-        return f"{self.left.within(_AND)} and {self.right.within(_AND + 1)}"
+        return f"{self.left.within(_AND_BINDING)} and {self.right.within(_AND_BINDING + 1)}"
 
 
 @dataclass(frozen=True)
@@ -247,14 +247,14 @@ class Or(Predicate):
 
     left: Predicate
     right: Predicate
-    binds = _OR
+    binds = _OR_BINDING
 
     @property
     def columns(self) -> frozenset[str]:
         return self.left.columns | self.right.columns
 
     def __str__(self) -> str:
-        return f"{self.left.within(_OR)} or {self.right.within(_OR + 1)}"
+        return f"{self.left.within(_OR_BINDING)} or {self.right.within(_OR_BINDING + 1)}"
 
 
 @dataclass(frozen=True)
@@ -263,11 +263,11 @@ class IfThen(Predicate):
 
     premise: Predicate
     conclusion: Predicate
-    binds = _IF
+    binds = _IF_BINDING
 
     @property
     def columns(self) -> frozenset[str]:
         return self.premise.columns | self.conclusion.columns
 
     def __str__(self) -> str:
-        return f"if {self.premise.within(_OR)} then {self.conclusion.within(_OR)}"
+        return f"if {self.premise.within(_OR_BINDING)} then {self.conclusion.within(_OR_BINDING)}"

@@ -12,27 +12,36 @@ from fractions import Fraction
 from understudy.errors import SchemaError
 from understudy.schema.columns.base import Column
 from understudy.schema.columns.cell import parse_moment
-from understudy.schema.columns.discrete import Boolean, Categorical, Undeclared
-from understudy.schema.columns.lattice import EPOCH_MOMENT, MICROSECOND, Date, Datetime, Integer, Lattice, Real, Time
+from understudy.schema.columns.discrete import Boolean, Categorical, UndeclaredColumn
+from understudy.schema.columns.lattice import (
+    EPOCH_MOMENT,
+    MICROSECOND_SPAN,
+    Date,
+    Datetime,
+    Integer,
+    Lattice,
+    Real,
+    Time,
+)
 from understudy.schema.predicates.ast import (
     And,
-    Comparison,
+    ColumnComparison,
+    ColumnName,
     IfThen,
     In,
-    Linear,
-    Listed,
+    InCombinations,
+    IsMissing,
+    LinearComparison,
     Literal,
-    Missing,
-    Name,
     Not,
     Or,
     Predicate,
 )
 
-Spot = Fraction | str | bool
+ScaleValue = Fraction | str | bool
 """A value on a scale that the columns of one family share."""
 
-_WRITTEN = {
+_LITERAL_SPELLING_HINTS = {
     "number": "as a number",
     "wall clock": "in full, as '2024-12-31' or '2024-12-31 23:59'",
     "instant": "in full, as '2024-12-31 23:59'",
@@ -42,7 +51,7 @@ _WRITTEN = {
 }
 
 
-def family(column: Column) -> str | None:
+def family_of_column(column: Column) -> str | None:
     """What a column's values can be compared with: columns and constants of the same family; None for nothing."""
     match column:
         case Integer() | Real():
@@ -61,18 +70,20 @@ def family(column: Column) -> str | None:
             return None
 
 
-def spot(column: Column, literal: Literal) -> Spot | None:
+def scale_value_of(column: Column, literal: Literal) -> ScaleValue | None:
     """Where a constant lies among a column's values; None where it is none of the column's kind."""
     match column, literal.value:
         case (Integer() | Real(), Fraction() as number):
             return number
         case (Date(), str() as text):
             moment = parse_moment(text)
-            return None if moment is None else Fraction((moment.replace(tzinfo=None) - EPOCH_MOMENT) // MICROSECOND)
+            return (
+                None if moment is None else Fraction((moment.replace(tzinfo=None) - EPOCH_MOMENT) // MICROSECOND_SPAN)
+            )
         case (Datetime() | Time(), str() as text):
             value = column.parse(text)
             try:
-                return None if value is None else column.position(value) * unit_of(column)
+                return None if value is None else column.position_of(value) * scale_step_of(column)
             except (ValueError, OverflowError):
                 return None
         case (Categorical(), str() as label):
@@ -82,25 +93,25 @@ def spot(column: Column, literal: Literal) -> Spot | None:
     return None
 
 
-def unit_of(column: Lattice) -> Fraction:
+def scale_step_of(column: Lattice) -> Fraction:
     """One lattice step on the family's scale: numbers as they are, clocks in microseconds."""
     match column:
         case Integer() | Real():
             return Fraction(column.step)
         case Datetime() | Time():
-            return Fraction(column.resolution // MICROSECOND)
+            return Fraction(column.resolution // MICROSECOND_SPAN)
         case _:
             return Fraction(86_400_000_000)
 
 
-def order_of(column: Column) -> tuple[str, ...] | None:
+def label_order_of(column: Column) -> tuple[str, ...] | None:
     """The order of an ordered column's labels; empty where labels have none."""
     if not isinstance(column, Categorical):
         return None
     return column.values if column.ordered and column.values is not None else ()
 
 
-def check(predicate: Predicate, columns: Mapping[str, Column]) -> None:
+def check_predicate(predicate: Predicate, columns: Mapping[str, Column]) -> None:
     """Refuse a predicate that makes no sense for the columns it names.
 
     What is left to learn, or was learned, is not checked: whatever the curator finds, a paid answer must not end in an error.
@@ -109,50 +120,52 @@ def check(predicate: Predicate, columns: Mapping[str, Column]) -> None:
         raise SchemaError(f"column \"{column}\" is not in the schema. Labels stand in single quotes: '{column}'")
     match predicate:
         case And(left, right) | Or(left, right) | IfThen(left, right):
-            check(left, columns)
-            check(right, columns)
+            check_predicate(left, columns)
+            check_predicate(right, columns)
         case Not(part):
-            check(part, columns)
-        case Missing(name):
-            _family_of(columns[name.column])
+            check_predicate(part, columns)
+        case IsMissing(name):
+            _require_family(columns[name.column])
         case In(name, values):
             for literal in values:
                 _check_constant(columns[name.column], literal, ordering=False)
-        case Linear(terms):
+        case LinearComparison(terms):
             for _, name in terms:
-                if _family_of(columns[name.column]) not in (None, "number"):
+                if _require_family(columns[name.column]) not in (None, "number"):
                     raise SchemaError(f'column "{name.column}": only numbers can be added up')
-        case Listed(names, rows):
+        case InCombinations(names, rows):
             for name in names:
-                _family_of(columns[name.column])
+                _require_family(columns[name.column])
             for row in rows:
                 for name, literal in zip(names, row, strict=True):
                     _check_constant(columns[name.column], literal, ordering=False)
-        case Comparison(name, operator, Literal() as literal):
-            _check_constant(columns[name.column], literal, ordering=operator.ordering)
-        case Comparison(name, operator, Name() as other):
-            _check_pair(columns[name.column], columns[other.column], ordering=operator.ordering)
+        case ColumnComparison(name, operator, Literal() as literal):
+            _check_constant(columns[name.column], literal, ordering=operator.needs_order)
+        case ColumnComparison(name, operator, ColumnName() as other):
+            _check_pair(columns[name.column], columns[other.column], ordering=operator.needs_order)
 
 
-def _settled(column: Column) -> bool:
-    return not isinstance(column, Undeclared) and "type" not in column.learned
+def _has_declared_type(column: Column) -> bool:
+    return not isinstance(column, UndeclaredColumn) and "type" not in column.learned
 
 
-def _family_of(column: Column) -> str | None:
-    if not _settled(column):
+def _require_family(column: Column) -> str | None:
+    if not _has_declared_type(column):
         return None
-    found = family(column)
+    found = family_of_column(column)
     if found is None:
         raise SchemaError(f'column "{column.name}" is {column.type}, which a predicate cannot speak of')
     return found
 
 
 def _check_constant(column: Column, literal: Literal, *, ordering: bool) -> None:
-    found = _family_of(column)
+    found = _require_family(column)
     if found is None:
         return
-    if spot(column, literal) is None:
-        raise SchemaError(f'column "{column.name}": {literal} is none of its values. Write them {_WRITTEN[found]}')
+    if scale_value_of(column, literal) is None:
+        raise SchemaError(
+            f'column "{column.name}": {literal} is none of its values. Write them {_LITERAL_SPELLING_HINTS[found]}'
+        )
     if ordering:
         _check_order(column)
     if not isinstance(column, Categorical) or column.values is None or "values" in column.learned:
@@ -167,7 +180,7 @@ def _check_order(column: Column) -> None:
 
 
 def _check_pair(one: Column, two: Column, *, ordering: bool) -> None:
-    families = _family_of(one), _family_of(two)
+    families = _require_family(one), _require_family(two)
     if None in families:
         return
     if families[0] != families[1]:
@@ -177,5 +190,9 @@ def _check_pair(one: Column, two: Column, *, ordering: bool) -> None:
     for column in (one, two):
         _check_order(column)
     declared = all("values" not in column.learned for column in (one, two))
-    if declared and None not in (order_of(one), order_of(two)) and order_of(one) != order_of(two):
+    if (
+        declared
+        and None not in (label_order_of(one), label_order_of(two))
+        and label_order_of(one) != label_order_of(two)
+    ):
         raise SchemaError(f'columns "{one.name}" and "{two.name}" list different values, so neither is below the other')

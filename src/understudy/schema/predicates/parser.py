@@ -20,15 +20,15 @@ from fractions import Fraction
 
 from understudy.errors import SchemaError
 from understudy.schema.predicates.ast import (
-    KEYWORDS,
+    PREDICATE_KEYWORDS,
     And,
-    Comparison,
+    ColumnComparison,
+    ColumnName,
     IfThen,
     In,
-    Linear,
+    IsMissing,
+    LinearComparison,
     Literal,
-    Missing,
-    Name,
     Not,
     Operand,
     Operator,
@@ -36,11 +36,11 @@ from understudy.schema.predicates.ast import (
     Predicate,
 )
 
-LENGTH_LIMIT = 10_000
-DEPTH_LIMIT = 50
-TEST_LIMIT = 200
+MAX_PREDICATE_CHARACTERS = 10_000
+MAX_PREDICATE_DEPTH = 50
+MAX_PREDICATE_TESTS = 200
 
-_TOKEN = re.compile(
+_PREDICATE_TOKEN_REGEX = re.compile(
     r"""(?P<space>\s+)
     |(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3}(?![0-9]))?(?:/[0-9]+)?(?![A-Za-z0-9_.]))
     |(?P<word>[A-Za-z_][A-Za-z0-9_]*)
@@ -50,16 +50,16 @@ _TOKEN = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
-_MIRRORED = {
+_MIRRORED_OPERATORS = {
     Operator.LESS: Operator.MORE,
     Operator.MORE: Operator.LESS,
     Operator.AT_MOST: Operator.AT_LEAST,
     Operator.AT_LEAST: Operator.AT_MOST,
 }
-_OPERATORS = {str(operator): operator for operator in Operator} | {"==": Operator.EQUAL, "<>": Operator.UNEQUAL}
+_OPERATOR_BY_SIGN = {str(operator): operator for operator in Operator} | {"==": Operator.EQUAL, "<>": Operator.UNEQUAL}
 
 
-Terms = list[tuple[Fraction, Operand]]
+WeightedTerms = list[tuple[Fraction, Operand]]
 """Columns and constants with their weights: one side of a comparison."""
 
 
@@ -69,9 +69,9 @@ def parse_predicate(text: str) -> Predicate:
     >>> print(parse_predicate("60 < age AND sex == 'F'"))
     age > 60 and sex = 'F'
     """
-    if len(text) > LENGTH_LIMIT:
-        raise SchemaError(f"a predicate is longer than {LENGTH_LIMIT:,} characters")
-    parser = _Parser(text, _tokens(text))
+    if len(text) > MAX_PREDICATE_CHARACTERS:
+        raise SchemaError(f"a predicate is longer than {MAX_PREDICATE_CHARACTERS:,} characters")
+    parser = _PredicateParser(text, _split_tokens(text))
     predicate = parser.predicate(0)
     if parser.kind != "end":
         raise parser.error("expected `and`, `or` or the end")
@@ -79,42 +79,42 @@ def parse_predicate(text: str) -> Predicate:
 
 
 @dataclass(frozen=True)
-class _Token:
+class _PredicateToken:
     kind: str
     text: str
     at: int
 
 
-def _tokens(text: str) -> list[_Token]:
+def _split_tokens(text: str) -> list[_PredicateToken]:
     tokens, at = [], 0
     while at < len(text):
-        found = _TOKEN.match(text, at)
+        found = _PREDICATE_TOKEN_REGEX.match(text, at)
         if found is None:
             what = "a quotation mark is not closed" if text[at] in "'\"" else f"`{text[at]}` cannot stand here"
             raise SchemaError(f"predicate, character {at + 1}: {what}")
         assert found.lastgroup is not None
         kind, token = found.lastgroup, found.group()
-        if kind == "word" and token.lower() in KEYWORDS:
+        if kind == "word" and token.lower() in PREDICATE_KEYWORDS:
             kind = token = token.lower()
         elif kind == "sign":
             kind = token
         if kind != "space":
-            tokens.append(_Token(kind, token, at))
+            tokens.append(_PredicateToken(kind, token, at))
         at = found.end()
-    return [*tokens, _Token("end", "", len(text))]
+    return [*tokens, _PredicateToken("end", "", len(text))]
 
 
-class _Parser:
+class _PredicateParser:
     """Walks the tokens; each method reads one form of the grammar and stops behind it."""
 
-    def __init__(self, text: str, tokens: list[_Token]) -> None:
+    def __init__(self, text: str, tokens: list[_PredicateToken]) -> None:
         self.text = text
         self.tokens = tokens
         self.place = 0
         self.tests = 0
 
     @property
-    def token(self) -> _Token:
+    def token(self) -> _PredicateToken:
         return self.tokens[self.place]
 
     @property
@@ -125,84 +125,84 @@ class _Parser:
         found = f"`{self.token.text}`" if self.token.text else "the end"
         return SchemaError(f"predicate, character {self.token.at + 1}: {problem}, found {found}")
 
-    def take(self, *kinds: str) -> _Token | None:
+    def take(self, *kinds: str) -> _PredicateToken | None:
         if self.kind not in kinds:
             return None
         self.place += 1
         return self.tokens[self.place - 1]
 
-    def need(self, kind: str, problem: str) -> _Token:
+    def expect_token(self, kind: str, problem: str) -> _PredicateToken:
         token = self.take(kind)
         if token is None:
             raise self.error(problem)
         return token
 
     def predicate(self, depth: int) -> Predicate:
-        if depth > DEPTH_LIMIT:
-            raise self.error(f"more than {DEPTH_LIMIT} levels of parentheses")
+        if depth > MAX_PREDICATE_DEPTH:
+            raise self.error(f"more than {MAX_PREDICATE_DEPTH} levels of parentheses")
         if not self.take("if"):
-            return self.either(depth)
-        premise = self.either(depth)
-        self.need("then", "expected `then`")
-        return IfThen(premise, self.either(depth))
+            return self.parse_or(depth)
+        premise = self.parse_or(depth)
+        self.expect_token("then", "expected `then`")
+        return IfThen(premise, self.parse_or(depth))
 
-    def either(self, depth: int) -> Predicate:
-        left = self.both(depth)
+    def parse_or(self, depth: int) -> Predicate:
+        left = self.parse_and(depth)
         while self.take("or"):
-            left = Or(left, self.both(depth))
+            left = Or(left, self.parse_and(depth))
         return left
 
-    def both(self, depth: int) -> Predicate:
-        left = self.negation(depth)
+    def parse_and(self, depth: int) -> Predicate:
+        left = self.parse_negation(depth)
         while self.take("and"):
-            left = And(left, self.negation(depth))
+            left = And(left, self.parse_negation(depth))
         return left
 
-    def negation(self, depth: int) -> Predicate:
-        if depth > DEPTH_LIMIT:
-            raise self.error(f"more than {DEPTH_LIMIT} levels of `not`")
+    def parse_negation(self, depth: int) -> Predicate:
+        if depth > MAX_PREDICATE_DEPTH:
+            raise self.error(f"more than {MAX_PREDICATE_DEPTH} levels of `not`")
         if self.take("not"):
-            return Not(self.negation(depth + 1))
+            return Not(self.parse_negation(depth + 1))
         if self.take("("):
             inner = self.predicate(depth + 1)
-            self.need(")", "expected `)`")
+            self.expect_token(")", "expected `)`")
             return inner
-        return self.test()
+        return self.parse_test()
 
-    def test(self) -> Predicate:
+    def parse_test(self) -> Predicate:
         at = self.place
         self.tests += 1
-        if self.tests > TEST_LIMIT:
-            raise self.error(f"more than {TEST_LIMIT} comparisons")
+        if self.tests > MAX_PREDICATE_TESTS:
+            raise self.error(f"more than {MAX_PREDICATE_TESTS} comparisons")
         first = self.sum()
         left = first[0][1] if len(first) == 1 and first[0][0] == 1 else None
-        if sign := self.take(*_OPERATORS):
-            return self.comparison(first, _OPERATORS[sign.text], self.sum(), at)
-        if not isinstance(left, Name):
+        if sign := self.take(*_OPERATOR_BY_SIGN):
+            return self.build_comparison(first, _OPERATOR_BY_SIGN[sign.text], self.sum(), at)
+        if not isinstance(left, ColumnName):
             raise self.error("expected a comparison")
         if self.take("is"):
             negated = self.take("not") is not None
             if not self.take("missing", "null"):
                 raise self.error("expected `missing`")
-            return Missing(left, negated)
+            return IsMissing(left, negated)
         negated = self.take("not") is not None
         if not self.take("in"):
             raise self.error(f"expected a comparison, `in` or `is missing` after {left}")
         return In(left, self.listed(), negated)
 
-    def comparison(self, left: Terms, operator: Operator, right: Terms, at: int) -> Predicate:
+    def build_comparison(self, left: WeightedTerms, operator: Operator, right: WeightedTerms, at: int) -> Predicate:
         plain = all(len(side) == 1 and side[0][0] == 1 for side in (left, right))
         if plain and {type(left[0][1]), type(right[0][1])} != {Literal}:
             one, two = left[0][1], right[0][1]
             if isinstance(one, Literal):
-                one, operator, two = two, _MIRRORED.get(operator, operator), one
-            assert isinstance(one, Name)
-            return Comparison(one, operator, two)
-        weights: dict[Name, Fraction] = {}
+                one, operator, two = two, _MIRRORED_OPERATORS.get(operator, operator), one
+            assert isinstance(one, ColumnName)
+            return ColumnComparison(one, operator, two)
+        weights: dict[ColumnName, Fraction] = {}
         constant = Fraction(0)
         for sign, side in ((1, left), (-1, right)):
             for weight, operand in side:
-                if isinstance(operand, Name):
+                if isinstance(operand, ColumnName):
                     weights[operand] = weights.get(operand, Fraction(0)) + sign * weight
                 elif isinstance(operand.value, Fraction):
                     constant -= sign * weight * operand.value
@@ -218,9 +218,9 @@ class _Parser:
         if any(weight == 0 for weight, _ in terms):
             self.place = at
             raise self.error("a column is compared with itself")
-        return _simplest(tuple(terms), operator, constant)
+        return _simplest_comparison(tuple(terms), operator, constant)
 
-    def sum(self) -> Terms:
+    def sum(self) -> WeightedTerms:
         """Weighted columns and numbers; `a -5` is read as `a - 5`."""
         terms = [self.term(Fraction(1))]
         while True:
@@ -232,23 +232,23 @@ class _Parser:
                 return terms
 
     def term(self, sign: Fraction) -> tuple[Fraction, Operand]:
-        operand = self.operand()
+        operand = self.parse_operand()
         if isinstance(operand, Literal) and isinstance(operand.value, Fraction) and self.take("*"):
-            name = self.operand()
-            if not isinstance(name, Name):
+            name = self.parse_operand()
+            if not isinstance(name, ColumnName):
                 self.place -= 1
                 raise self.error("expected a column after `*`")
             return sign * operand.value, name
         return sign, operand
 
-    def operand(self) -> Operand:
+    def parse_operand(self) -> Operand:
         if token := self.take("word"):
-            return Name(token.text)
+            return ColumnName(token.text)
         if token := self.take("name"):
-            return Name(token.text[1:-1].replace('""', '"'))
-        return self.literal("a column or a value")
+            return ColumnName(token.text[1:-1].replace('""', '"'))
+        return self.parse_literal("a column or a value")
 
-    def literal(self, expected: str) -> Literal:
+    def parse_literal(self, expected: str) -> Literal:
         if token := self.take("number"):
             try:
                 return Literal(Fraction(token.text))
@@ -262,18 +262,20 @@ class _Parser:
         raise self.error(f"expected {expected}")
 
     def listed(self) -> tuple[Literal, ...]:
-        self.need("(", "expected `(`")
-        values = [self.literal("a value")]
+        self.expect_token("(", "expected `(`")
+        values = [self.parse_literal("a value")]
         while self.take(","):
-            values.append(self.literal("a value"))
-        self.need(")", "expected `,` or `)`")
+            values.append(self.parse_literal("a value"))
+        self.expect_token(")", "expected `,` or `)`")
         return tuple(values)
 
 
-def _simplest(terms: tuple[tuple[Fraction, Name], ...], operator: Operator, constant: Fraction) -> Predicate:
+def _simplest_comparison(
+    terms: tuple[tuple[Fraction, ColumnName], ...], operator: Operator, constant: Fraction
+) -> Predicate:
     """A sum as the plainer comparison that it may be."""
     if len(terms) == 1 and terms[0][0] > 0:
-        return Comparison(terms[0][1], operator, Literal(constant / terms[0][0]))
+        return ColumnComparison(terms[0][1], operator, Literal(constant / terms[0][0]))
     if len(terms) == 2 and terms[0][0] == -terms[1][0] and constant == 0:
-        return Comparison(terms[0][1], operator, terms[1][1])
-    return Linear(terms, operator, constant)
+        return ColumnComparison(terms[0][1], operator, terms[1][1])
+    return LinearComparison(terms, operator, constant)

@@ -23,22 +23,22 @@ from understudy.schema.columns.cell import parse_number
 from understudy.schema.columns.discrete import Boolean, Categorical
 from understudy.schema.predicates.ast import (
     And,
-    Comparison,
+    ColumnComparison,
+    ColumnName,
     IfThen,
     In,
-    Linear,
-    Listed,
+    InCombinations,
+    IsMissing,
+    LinearComparison,
     Literal,
-    Missing,
-    Name,
     Not,
     Operator,
     Or,
     Predicate,
 )
-from understudy.schema.predicates.comparable import check, family
+from understudy.schema.predicates.comparable import check_predicate, family_of_column
 
-_OPPOSITE = {
+_OPPOSITE_OPERATORS = {
     Operator.EQUAL: Operator.UNEQUAL,
     Operator.UNEQUAL: Operator.EQUAL,
     Operator.LESS: Operator.AT_LEAST,
@@ -48,11 +48,11 @@ _OPPOSITE = {
 }
 
 
-MAP_CELLS = 10_000_000
+MAX_LEARNED_MAP_CELLS = 10_000_000
 """No map is bought over more combinations than this."""
 
 
-class Broken(StrEnum):
+class BrokenRowPolicy(StrEnum):
     """What becomes of a row of the table that breaks a rule.
 
     `keep` counts it wherever it does not show; `drop` leaves it out of everything; `missing` empties the cells that the broken rule
@@ -64,62 +64,62 @@ class Broken(StrEnum):
     MISSING = "missing"
 
 
-def breach(predicate: Predicate, *, of: bool = True) -> Predicate:
+def breach_of(predicate: Predicate, *, of: bool = True) -> Predicate:
     """The predicate that holds where another is false of the values there are; with `of=False`, where it is true of them.
 
     >>> from understudy.schema import parse_predicate
-    >>> print(breach(parse_predicate("if age < 15 then smoker = false")))
+    >>> print(breach_of(parse_predicate("if age < 15 then smoker = false")))
     age < 15 and smoker != false
-    >>> print(breach(parse_predicate("a + b = total")))
+    >>> print(breach_of(parse_predicate("a + b = total")))
     a + b != total
     """
     match predicate:
         case And(left, right):
-            return (Or if of else And)(breach(left, of=of), breach(right, of=of))
+            return (Or if of else And)(breach_of(left, of=of), breach_of(right, of=of))
         case Or(left, right):
-            return (And if of else Or)(breach(left, of=of), breach(right, of=of))
+            return (And if of else Or)(breach_of(left, of=of), breach_of(right, of=of))
         case Not(part):
-            return breach(part, of=not of)
+            return breach_of(part, of=not of)
         case IfThen(premise, conclusion):
-            return (And if of else Or)(breach(premise, of=not of), breach(conclusion, of=of))
+            return (And if of else Or)(breach_of(premise, of=not of), breach_of(conclusion, of=of))
     if not of:
         return predicate
     match predicate:
-        case Missing(name, negated):
-            return Missing(name, not negated)
+        case IsMissing(name, negated):
+            return IsMissing(name, not negated)
         case In(name, values, negated):
             return In(name, values, not negated)
-        case Listed(names, rows, negated):
-            return Listed(names, rows, not negated)
-        case Linear(terms, operator, constant):
-            return Linear(terms, _OPPOSITE[operator], constant)
-        case Comparison(left_name, operator, right_side):
-            return Comparison(left_name, _OPPOSITE[operator], right_side)
+        case InCombinations(names, rows, negated):
+            return InCombinations(names, rows, not negated)
+        case LinearComparison(terms, operator, constant):
+            return LinearComparison(terms, _OPPOSITE_OPERATORS[operator], constant)
+        case ColumnComparison(left_name, operator, right_side):
+            return ColumnComparison(left_name, _OPPOSITE_OPERATORS[operator], right_side)
     raise TypeError(f"{type(predicate).__name__} is no predicate")
 
 
-PARTS_LIMIT = 64
+MAX_PREDICATE_DISJUNCTS = 64
 """A predicate is taken apart into no more than this."""
 
 
-def parts(predicate: Predicate) -> list[Predicate]:
+def split_disjuncts(predicate: Predicate) -> list[Predicate]:
     """Predicates of which at least one holds exactly where the given one does: what is forbidden apart is forbidden together.
 
     >>> from understudy.schema import parse_predicate
-    >>> [str(part) for part in parts(parse_predicate("age < 15 and (wage > 0 or rent > 0)"))]
+    >>> [str(part) for part in split_disjuncts(parse_predicate("age < 15 and (wage > 0 or rent > 0)"))]
     ['age < 15 and wage > 0', 'age < 15 and rent > 0']
     """
-    found = _parts(predicate)
-    return found if len(found) <= PARTS_LIMIT else [predicate]
+    found = _expand_disjuncts(predicate)
+    return found if len(found) <= MAX_PREDICATE_DISJUNCTS else [predicate]
 
 
-def _parts(predicate: Predicate) -> list[Predicate]:
+def _expand_disjuncts(predicate: Predicate) -> list[Predicate]:
     match predicate:
         case Or(left, right):
-            return [*_parts(left), *_parts(right)]
+            return [*_expand_disjuncts(left), *_expand_disjuncts(right)]
         case And(left, right):
-            ours, theirs = _parts(left), _parts(right)
-            if len(ours) * len(theirs) > PARTS_LIMIT:
+            ours, theirs = _expand_disjuncts(left), _expand_disjuncts(right)
+            if len(ours) * len(theirs) > MAX_PREDICATE_DISJUNCTS:
                 return [predicate]
             return [And(one, two) for one in ours for two in theirs]
     return [predicate]
@@ -142,24 +142,24 @@ class Rule(ABC):
         """The columns it speaks of."""
 
     @abstractmethod
-    def breach(self, columns: Mapping[str, Column]) -> Predicate | None:
+    def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate | None:
         """Holds for the rows that break the rule; None while what the rule says is still to be learned."""
 
     def check(self, columns: Mapping[str, Column]) -> None:
         """Refuse a rule that makes no sense for the columns it names."""
         for column in sorted(self.columns - set(columns)):
             raise SchemaError(f'column "{column}" is not in the schema')
-        found = self.breach(columns)
+        found = self.breach_predicate(columns)
         if found is not None:
-            check(found, columns)
+            check_predicate(found, columns)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Always(Rule):
+class AlwaysRule(Rule):
     """A condition that no row contradicts.
 
     >>> from understudy.schema import parse_predicate
-    >>> print(Always(predicate=parse_predicate("start <= end")).breach({}))
+    >>> print(AlwaysRule(predicate=parse_predicate("start <= end")).breach_predicate({}))
     start > end
     """
 
@@ -169,15 +169,15 @@ class Always(Rule):
     def columns(self) -> frozenset[str]:
         return self.predicate.columns
 
-    def breach(self, columns: Mapping[str, Column]) -> Predicate:  # noqa: ARG002
-        return breach(self.predicate)
+    def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate:  # noqa: ARG002
+        return breach_of(self.predicate)
 
     def __str__(self) -> str:
         return str(self.predicate)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Never(Rule):
+class NeverRule(Rule):
     """A condition that holds for no row."""
 
     predicate: Predicate
@@ -186,7 +186,7 @@ class Never(Rule):
     def columns(self) -> frozenset[str]:
         return self.predicate.columns
 
-    def breach(self, columns: Mapping[str, Column]) -> Predicate:  # noqa: ARG002
+    def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate:  # noqa: ARG002
         return self.predicate
 
     def __str__(self) -> str:
@@ -194,7 +194,7 @@ class Never(Rule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Allowed(Rule):
+class AllowedCombinations(Rule):
     """The combinations of some columns' values that there are; a row with a missing one among them breaks nothing."""
 
     names: tuple[str, ...]
@@ -212,22 +212,22 @@ class Allowed(Rule):
     def columns(self) -> frozenset[str]:
         return frozenset(self.names)
 
-    def breach(self, columns: Mapping[str, Column]) -> Predicate:
+    def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate:
         rows = tuple(
-            tuple(_literal(columns[name], text) for name, text in zip(self.names, one, strict=True))
+            tuple(_literal_from_text(columns[name], text) for name, text in zip(self.names, one, strict=True))
             for one in self.combinations
         )
-        return Listed(tuple(map(Name, self.names)), rows, negated=True)
+        return InCombinations(tuple(map(ColumnName, self.names)), rows, negated=True)
 
     def __str__(self) -> str:
         return f"only listed combinations of {', '.join(self.names)}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Determines(Rule):
+class FunctionalDependency(Rule):
     """One column's value decides another's. `map` says how; None has it learned inside the budget. Unmapped values decide nothing.
 
-    >>> str(Determines(source="town", target="canton"))
+    >>> str(FunctionalDependency(source="town", target="canton"))
     'town determines canton'
     """
 
@@ -251,29 +251,31 @@ class Determines(Rule):
         cells = 1
         for name in (self.source, self.target):
             column = columns[name]
-            if family(column) not in ("label", "truth", None):
+            if family_of_column(column) not in ("label", "truth", None):
                 raise SchemaError(f'column "{name}" has no labels, so the map cannot be learned. Declare `map`')
             cells *= len(column.values or ()) + 1 if isinstance(column, Categorical) else 3
-        if cells > MAP_CELLS:
-            raise SchemaError(f"a map over more than {MAP_CELLS:,} combinations cannot be learned. Declare `map`")
+        if cells > MAX_LEARNED_MAP_CELLS:
+            raise SchemaError(
+                f"a map over more than {MAX_LEARNED_MAP_CELLS:,} combinations cannot be learned. Declare `map`"
+            )
 
-    def breach(self, columns: Mapping[str, Column]) -> Predicate | None:
+    def breach_predicate(self, columns: Mapping[str, Column]) -> Predicate | None:
         if not self.map:
             return None
-        names = Name(self.source), Name(self.target)
+        names = ColumnName(self.source), ColumnName(self.target)
         rows = tuple(
-            (_literal(columns[self.source], source), _literal(columns[self.target], target))
+            (_literal_from_text(columns[self.source], source), _literal_from_text(columns[self.target], target))
             for source, target in self.map.items()
         )
-        return And(In(names[0], tuple(source for source, _ in rows)), Listed(names, rows, negated=True))
+        return And(In(names[0], tuple(source for source, _ in rows)), InCombinations(names, rows, negated=True))
 
     def __str__(self) -> str:
         return f"{self.source} determines {self.target}"
 
 
-def _literal(column: Column, text: str) -> Literal:
+def _literal_from_text(column: Column, text: str) -> Literal:
     """A value as the file spells it, read by its column."""
     if isinstance(column, Boolean):
-        return Literal(column.spellings.get(text.lower(), text))
-    number = parse_number(text) if family(column) == "number" else None
+        return Literal(column.truth_by_spelling.get(text.lower(), text))
+    number = parse_number(text) if family_of_column(column) == "number" else None
     return Literal(text if number is None else number)

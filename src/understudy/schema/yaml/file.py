@@ -16,11 +16,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from understudy.atomic import whole
+from understudy.atomic import write_file_atomically
 from understudy.errors import SchemaError
 from understudy.schema.schema import Schema
 from understudy.schema.yaml.commented import dump_schema
-from understudy.schema.yaml.nodes import SIZE_LIMIT, Source, from_plain, from_yaml
+from understudy.schema.yaml.nodes import MAX_SCHEMA_FILE_BYTES, DocumentSource, from_plain, from_yaml
 from understudy.schema.yaml.reader import read_schema
 
 
@@ -30,7 +30,7 @@ def parse_schema(text: str, source: str = "schema") -> Schema:
     >>> list(parse_schema("columns: {age: {type: integer, min: 0, max: 90}, remarks: text}"))
     ['age']
     """
-    where = Source(source)
+    where = DocumentSource(source)
     return read_schema(from_yaml(text, where), where)
 
 
@@ -44,10 +44,10 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
     ...     list(load_schema(page))
     ['age']
     """
-    where = Source(os.fspath(path))
+    where = DocumentSource(os.fspath(path))
     try:
         with Path(path).open("rb") as file:
-            content = file.read(SIZE_LIMIT + 1)
+            content = file.read(MAX_SCHEMA_FILE_BYTES + 1)
         text = content.decode("utf-8-sig")
     except OSError as error:
         raise SchemaError(f"{where.name}: cannot be read ({error.strerror})") from None
@@ -74,7 +74,7 @@ def write_whole(text: str, path: Path) -> None:
 
     The file is private: it may have been drafted from the rows, and is not public before its owner says so.
     """
-    with whole(path, private=True, error=SchemaError) as draft:
+    with write_file_atomically(path, private=True, error=SchemaError) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -84,7 +84,7 @@ def schema_from_dict(plain: object) -> Schema:
     >>> schema_from_dict({"columns": [{"name": "smoker", "type": "boolean"}]})["smoker"].type
     'boolean'
     """
-    where = Source("schema")
+    where = DocumentSource("schema")
     return read_schema(from_plain(plain, where), where)
 
 

@@ -18,20 +18,20 @@ from understudy.schema.columns.discrete import (
     Real,
     Text,
     Time,
-    Undeclared,
+    UndeclaredColumn,
 )
-from understudy.schema.columns.lattice import MICROSECOND
+from understudy.schema.columns.lattice import MICROSECOND_SPAN
 
-VERSION = 1
-LEARN = "learn"
+SCHEMA_FILE_VERSION = 1
+LEARN_WORD = "learn"
 
-FILE_KEYS = ("version", "unit", "rows", "columns", "impossible", "rules", "broken", "count_broken")
+SCHEMA_FILE_KEYS = ("version", "unit", "rows", "columns", "impossible", "rules", "broken", "count_broken")
 RULE_KEYS = ("name", "always", "impossible", "columns", "allowed", "from", "to", "map", "learned")
 UNIT_KEYS = ("id", "max_rows", "sizes", "learned")
-COMMON_KEYS = ("type", "role", "nullable", "missing", "use", "learned", "dtype", "note", "constant")
+COMMON_COLUMN_KEYS = ("type", "role", "nullable", "missing", "use", "learned", "dtype", "note", "constant")
 _LATTICE_KEYS = ("min", "max", "bounds", "bins", "grain", "outside")
 
-TYPES: dict[str, type[Column]] = {
+COLUMN_CLASSES: dict[str, type[Column]] = {
     "categorical": Categorical,
     "boolean": Boolean,
     "integer": Integer,
@@ -41,10 +41,10 @@ TYPES: dict[str, type[Column]] = {
     "time": Time,
     "text": Text,
     "identifier": Identifier,
-    LEARN: Undeclared,
+    LEARN_WORD: UndeclaredColumn,
 }
 
-TYPE_KEYS: dict[str, tuple[str, ...]] = {
+COLUMN_KEYS_BY_TYPE: dict[str, tuple[str, ...]] = {
     "categorical": ("values", "ordered", "other", "levels", "unfold"),
     "boolean": ("true", "false"),
     "integer": (*_LATTICE_KEYS, "step"),
@@ -54,12 +54,14 @@ TYPE_KEYS: dict[str, tuple[str, ...]] = {
     "time": (*_LATTICE_KEYS, "resolution"),
     "text": (),
     "identifier": ("generate",),
-    LEARN: (),
+    LEARN_WORD: (),
 }
 
-COLUMN_KEYS = tuple(dict.fromkeys((*COMMON_KEYS, *(key for keys in TYPE_KEYS.values() for key in keys))))
+COLUMN_KEYS = tuple(
+    dict.fromkeys((*COMMON_COLUMN_KEYS, *(key for keys in COLUMN_KEYS_BY_TYPE.values() for key in keys)))
+)
 
-_SPANS = {
+_SPAN_MICROSECONDS = {
     "day": 86_400_000_000,
     "h": 3_600_000_000,
     "min": 60_000_000,
@@ -67,8 +69,8 @@ _SPANS = {
     "ms": 1_000,
     "us": 1,
 }
-_SPAN = re.compile(r"([0-9]{1,12}) ?(day|days|d|h|min|s|ms|us)", re.ASCII)
-_RATIO = re.compile(r"[+-]?[0-9]{1,40}/[0-9]{1,40}", re.ASCII)
+_SPAN_REGEX = re.compile(r"([0-9]{1,12}) ?(day|days|d|h|min|s|ms|us)", re.ASCII)
+_SCHEMA_RATIO_REGEX = re.compile(r"[+-]?[0-9]{1,40}/[0-9]{1,40}", re.ASCII)
 
 
 def span_text(span: timedelta) -> str:
@@ -77,9 +79,9 @@ def span_text(span: timedelta) -> str:
     >>> span_text(timedelta(minutes=15)), span_text(timedelta(days=1))
     ('15min', '1day')
     """
-    microseconds = span // MICROSECOND
-    unit = next(name for name, size in _SPANS.items() if microseconds % size == 0)
-    return f"{microseconds // _SPANS[unit]}{unit}"
+    microseconds = span // MICROSECOND_SPAN
+    unit = next(name for name, size in _SPAN_MICROSECONDS.items() if microseconds % size == 0)
+    return f"{microseconds // _SPAN_MICROSECONDS[unit]}{unit}"
 
 
 def parse_span(text: str) -> timedelta | None:
@@ -88,12 +90,12 @@ def parse_span(text: str) -> timedelta | None:
     >>> parse_span("1h"), parse_span("100 ms"), parse_span("soon")
     (datetime.timedelta(seconds=3600), datetime.timedelta(microseconds=100000), None)
     """
-    found = _SPAN.fullmatch(text.strip())
+    found = _SPAN_REGEX.fullmatch(text.strip())
     if found is None:
         return None
     unit = "day" if found[2] in ("d", "days") else found[2]
     try:
-        return int(found[1]) * _SPANS[unit] * MICROSECOND
+        return int(found[1]) * _SPAN_MICROSECONDS[unit] * MICROSECOND_SPAN
     except OverflowError:
         return None
 
@@ -113,7 +115,7 @@ def parse_fraction(text: str) -> Fraction | None:
     >>> parse_fraction("0.10"), parse_fraction("1/3"), parse_fraction("1/0")
     (Fraction(1, 10), Fraction(1, 3), None)
     """
-    if _RATIO.fullmatch(text.strip()):
+    if _SCHEMA_RATIO_REGEX.fullmatch(text.strip()):
         try:
             return Fraction(text.strip())
         except ZeroDivisionError:

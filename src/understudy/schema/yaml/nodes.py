@@ -14,36 +14,38 @@ import yaml
 
 from understudy.errors import SchemaError
 
-SIZE_LIMIT = 8 * 2**20
-DEPTH_LIMIT = 10
-ALIAS_LIMIT = 100
-NODE_LIMIT = 500_000
-LINE_LIMIT = 600
+MAX_SCHEMA_FILE_BYTES = 8 * 2**20
+MAX_SCHEMA_FILE_DEPTH = 10
+MAX_YAML_ALIASES = 100
+MAX_SCHEMA_FILE_NODES = 500_000
+MAX_ERROR_CHARACTERS = 600
 """An error that names something longer is shown without its middle."""
 
-_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map")}
-_TAGS |= {"tag:yaml.org,2002:value", "tag:yaml.org,2002:merge"}
-_NULLS = {"", "~", "null", "Null", "NULL"}
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PLAIN_YAML_TAGS = {
+    f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map")
+}
+_PLAIN_YAML_TAGS |= {"tag:yaml.org,2002:value", "tag:yaml.org,2002:merge"}
+_YAML_NULLS = {"", "~", "null", "Null", "NULL"}
+_YamlLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
-class Entry:
+class DocumentEntry:
     """One key of a mapping and what stands behind it."""
 
     key: str
     line: int | None
-    node: Node
+    node: DocumentNode
 
 
 @dataclass(frozen=True)
-class Node:
+class DocumentNode:
     """A text (None where nothing is written), a list or a mapping."""
 
     line: int | None
     text: str | None = None
-    items: tuple[Node, ...] | None = None
-    entries: tuple[Entry, ...] | None = None
+    items: tuple[DocumentNode, ...] | None = None
+    entries: tuple[DocumentEntry, ...] | None = None
     written: str = ""
 
     @property
@@ -56,7 +58,7 @@ class Node:
         return "nothing" if self.text is None else "a single value"
 
 
-class Source:
+class DocumentSource:
     """Where a tree comes from, for errors that say where."""
 
     def __init__(self, name: str) -> None:
@@ -67,18 +69,22 @@ class Source:
         place = "".join(f":{number}" for number in (line, column) if number is not None)
         where = f"{self.name}{place}: "
         shown = (
-            problem if len(problem) <= LINE_LIMIT else f"{problem[: LINE_LIMIT // 2]} … {problem[-LINE_LIMIT // 2 :]}"
+            problem
+            if len(problem) <= MAX_ERROR_CHARACTERS
+            else f"{problem[: MAX_ERROR_CHARACTERS // 2]} … {problem[-MAX_ERROR_CHARACTERS // 2 :]}"
         )
         return SchemaError("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in where + shown))
 
 
-def from_yaml(text: str, source: Source) -> Node:
+def from_yaml(text: str, source: DocumentSource) -> DocumentNode:
     """The tree of a YAML document. Nothing in it is ever constructed."""
-    if len(text) > SIZE_LIMIT:
-        raise source.error(None, f"larger than {SIZE_LIMIT // 2**20} MB, which no schema is. It was not read")
+    if len(text) > MAX_SCHEMA_FILE_BYTES:
+        raise source.error(
+            None, f"larger than {MAX_SCHEMA_FILE_BYTES // 2**20} MB, which no schema is. It was not read"
+        )
     try:
         _check_events(text, source)
-        root = yaml.compose(text, Loader=_Loader)
+        root = yaml.compose(text, Loader=_YamlLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
@@ -87,13 +93,13 @@ def from_yaml(text: str, source: Source) -> Node:
         raise source.error(None, "not valid YAML: it holds a character that YAML does not allow") from None
     if root is None:
         raise source.error(None, "the file is empty. Write `columns:` and describe each column")
-    return _Composed(source).node(root)
+    return _YamlTreeBuilder(source).node(root)
 
 
-def _check_events(text: str, source: Source) -> None:
+def _check_events(text: str, source: DocumentSource) -> None:
     """Refuse nesting, aliases and numbers of nodes that only a hostile file has, before building anything."""
     depth = aliases = 0
-    for nodes, event in enumerate(yaml.parse(text, Loader=_Loader)):
+    for nodes, event in enumerate(yaml.parse(text, Loader=_YamlLoader)):
         assert event.start_mark is not None, "a parser knows where it is"
         line = event.start_mark.line + 1
         if isinstance(event, yaml.CollectionStartEvent):
@@ -102,23 +108,23 @@ def _check_events(text: str, source: Source) -> None:
             depth -= 1
         elif isinstance(event, yaml.AliasEvent):
             aliases += 1
-        if depth > DEPTH_LIMIT:
-            raise source.error(line, f"nested more than {DEPTH_LIMIT} levels deep")
-        if aliases > ALIAS_LIMIT:
-            raise source.error(line, f"more than {ALIAS_LIMIT} aliases")
-        if nodes > NODE_LIMIT:
-            raise source.error(line, f"more than {NODE_LIMIT:,} entries")
+        if depth > MAX_SCHEMA_FILE_DEPTH:
+            raise source.error(line, f"nested more than {MAX_SCHEMA_FILE_DEPTH} levels deep")
+        if aliases > MAX_YAML_ALIASES:
+            raise source.error(line, f"more than {MAX_YAML_ALIASES} aliases")
+        if nodes > MAX_SCHEMA_FILE_NODES:
+            raise source.error(line, f"more than {MAX_SCHEMA_FILE_NODES:,} entries")
 
 
-class _Composed:
+class _YamlTreeBuilder:
     """Copies PyYAML's nodes; an alias gives the same copy again, and what it stands for counts each time."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: DocumentSource) -> None:
         self.source = source
-        self.copies: dict[int, Node | None] = {}
+        self.copies: dict[int, DocumentNode | None] = {}
         self.sizes: dict[int, int] = {}
 
-    def node(self, node: yaml.Node) -> Node:
+    def node(self, node: yaml.Node) -> DocumentNode:
         line = node.start_mark.line + 1
         if id(node) not in self.copies:
             self.copies[id(node)] = None
@@ -129,24 +135,26 @@ class _Composed:
             raise self.source.error(line, "an alias stands inside what it names")
         return copy
 
-    def copy(self, node: yaml.Node, line: int) -> Node:
-        if node.tag not in _TAGS:
+    def copy(self, node: yaml.Node, line: int) -> DocumentNode:
+        if node.tag not in _PLAIN_YAML_TAGS:
             raise self.source.error(line, "tags (!) are not understood here")
         if isinstance(node, yaml.SequenceNode):
-            return Node(line, items=tuple(self.part(item, node) for item in node.value))
+            return DocumentNode(line, items=tuple(self.part(item, node) for item in node.value))
         if isinstance(node, yaml.MappingNode):
-            return Node(line, entries=tuple(self.entries(node)))
+            return DocumentNode(line, entries=tuple(self.entries(node)))
         assert isinstance(node, yaml.ScalarNode)
-        return Node(line, text=None if not node.style and node.value in _NULLS else node.value, written=node.value)
+        return DocumentNode(
+            line, text=None if not node.style and node.value in _YAML_NULLS else node.value, written=node.value
+        )
 
-    def part(self, node: yaml.Node, whole: yaml.Node) -> Node:
+    def part(self, node: yaml.Node, whole: yaml.Node) -> DocumentNode:
         copy = self.node(node)
         self.sizes[id(whole)] += self.sizes[id(node)]
-        if self.sizes[id(whole)] > NODE_LIMIT:
+        if self.sizes[id(whole)] > MAX_SCHEMA_FILE_NODES:
             raise self.source.error(whole.start_mark.line + 1, "aliases make this file too large")
         return copy
 
-    def entries(self, node: yaml.MappingNode) -> Iterator[Entry]:
+    def entries(self, node: yaml.MappingNode) -> Iterator[DocumentEntry]:
         seen: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
@@ -157,26 +165,26 @@ class _Composed:
                     line, f"`{key.value}` stands here twice; the first is in line {seen[key.value]}"
                 )
             seen[key.value] = line
-            yield Entry(key.value, line, self.part(value, node))
+            yield DocumentEntry(key.value, line, self.part(value, node))
 
 
-def from_plain(value: object, source: Source) -> Node:
+def from_plain(value: object, source: DocumentSource) -> DocumentNode:
     """The tree of what a JSON reader gives: dictionaries, lists, texts, numbers, true, false and null."""
-    return _Plain(source).node(value, 0)
+    return _PlainTreeBuilder(source).node(value, 0)
 
 
-class _Plain:
-    def __init__(self, source: Source) -> None:
+class _PlainTreeBuilder:
+    def __init__(self, source: DocumentSource) -> None:
         self.source = source
         self.count = 0
 
-    def node(self, value: object, depth: int) -> Node:
+    def node(self, value: object, depth: int) -> DocumentNode:
         self.count += 1
-        if self.count > NODE_LIMIT or depth > DEPTH_LIMIT:
+        if self.count > MAX_SCHEMA_FILE_NODES or depth > MAX_SCHEMA_FILE_DEPTH:
             raise self.source.error(None, "too large or nested too deep for a schema")
         kind = type(value)
         if value is None:
-            return Node(None)
+            return DocumentNode(None)
         if kind is str:
             return self.text(str(value))
         if kind is bool:
@@ -186,13 +194,15 @@ class _Plain:
         if isinstance(value, float) and kind is float and math.isfinite(value):
             return self.text(repr(value))
         if isinstance(value, list) and kind is list:
-            return Node(None, items=tuple(self.node(item, depth + 1) for item in value))
+            return DocumentNode(None, items=tuple(self.node(item, depth + 1) for item in value))
         if isinstance(value, dict) and kind is dict:
             if not all(type(key) is str for key in value):
                 raise self.source.error(None, "a key must be a text")
-            return Node(None, entries=tuple(Entry(k, None, self.node(v, depth + 1)) for k, v in value.items()))
+            return DocumentNode(
+                None, entries=tuple(DocumentEntry(k, None, self.node(v, depth + 1)) for k, v in value.items())
+            )
         raise self.source.error(None, "holds something that JSON has no form for")
 
     @staticmethod
-    def text(text: str) -> Node:
-        return Node(None, text=text, written=text)
+    def text(text: str) -> DocumentNode:
+        return DocumentNode(None, text=text, written=text)

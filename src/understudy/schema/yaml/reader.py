@@ -10,44 +10,46 @@ from itertools import pairwise
 from typing import Any
 
 from understudy.errors import SchemaError
-from understudy.schema.columns.base import Outside, Role
-from understudy.schema.columns.calendar import MAX_COLUMN_BINS, UNITS, calendar_bins
+from understudy.schema.columns.base import OutOfBoundsPolicy, Role
+from understudy.schema.columns.calendar import CALENDAR_UNITS, MAX_COLUMN_BINS, calendar_bins
 from understudy.schema.columns.cell import parse_date, parse_moment, parse_time
 from understudy.schema.columns.discrete import Column, Lattice
 from understudy.schema.columns.lattice import Date, Datetime, Integer, Time
 from understudy.schema.predicates.ast import Predicate
-from understudy.schema.predicates.rules import Broken
+from understudy.schema.predicates.rules import BrokenRowPolicy
 from understudy.schema.schema import Schema, Unit, check_impossible, check_rule
 from understudy.schema.yaml.keys import (
+    COLUMN_CLASSES,
     COLUMN_KEYS,
-    COMMON_KEYS,
-    FILE_KEYS,
-    LEARN,
-    TYPE_KEYS,
-    TYPES,
+    COLUMN_KEYS_BY_TYPE,
+    COMMON_COLUMN_KEYS,
+    LEARN_WORD,
+    SCHEMA_FILE_KEYS,
+    SCHEMA_FILE_VERSION,
     UNIT_KEYS,
-    VERSION,
     equal_bins,
     parse_fraction,
     parse_span,
 )
-from understudy.schema.yaml.nodes import NODE_LIMIT, Entry, Node, Source
+from understudy.schema.yaml.nodes import MAX_SCHEMA_FILE_NODES, DocumentEntry, DocumentNode, DocumentSource
 from understudy.schema.yaml.rules_io import read_condition, read_rules
 from understudy.schema.yaml.section import Section
 
-_DECIMALS_LIMIT = 18
+_MAX_DECLARED_DECIMALS = 18
 
-MAX_SCHEMA_BINS = NODE_LIMIT
+MAX_SCHEMA_BINS = MAX_SCHEMA_FILE_NODES
 """Bins of all columns together: as many as a file could list one by one, 250 for each of 2,000 columns. A single word makes 100,000."""
 
 
-def read_schema(root: Node, source: Source) -> Schema:
+def read_schema(root: DocumentNode, source: DocumentSource) -> Schema:
     """The schema a tree describes."""
     file = Section(root, source, "", "the file")
-    file.check_keys(FILE_KEYS)
+    file.check_keys(SCHEMA_FILE_KEYS)
     version = file.whole("version")
-    if version not in (None, VERSION):
-        raise file.error("version", f"version {version} is not known here; this program reads version {VERSION}")
+    if version not in (None, SCHEMA_FILE_VERSION):
+        raise file.error(
+            "version", f"version {version} is not known here; this program reads version {SCHEMA_FILE_VERSION}"
+        )
     if file.get("columns") is None:
         raise source.error(None, "no columns. Write `columns:` and describe each column")
     columns = _read_columns(file)
@@ -74,7 +76,7 @@ def read_schema(root: Node, source: Source) -> Schema:
             schema,
             impossible=tuple(predicate for _, predicate in impossible),
             rules=tuple(rule for _, rule in rules),
-            broken=Broken(file.choice("broken", tuple(Broken)) or Broken.KEEP),
+            broken=BrokenRowPolicy(file.choice("broken", tuple(BrokenRowPolicy)) or BrokenRowPolicy.KEEP),
             count_broken=bool(file.flag("count_broken")),
         )
     except SchemaError as error:
@@ -109,32 +111,32 @@ def _column_sections(file: Section) -> list[tuple[str, Section]]:
         if not name:
             raise section.error("name", "a column has no name. Give every column a name")
         entries = tuple(entry for entry in item.entries or () if entry.key != "name")
-        entry = Entry(name, item.line, Node(item.line, entries=entries))
+        entry = DocumentEntry(name, item.line, DocumentNode(item.line, entries=entries))
         found.append((name, _column_section(entry, file.source)))
     return found
 
 
-def _column_section(entry: Entry, source: Source) -> Section:
+def _column_section(entry: DocumentEntry, source: DocumentSource) -> Section:
     """A column's mapping; `age: integer` is short for `age: {type: integer}`, and nothing at all leaves everything to learn."""
     node = entry.node
     if node.kind == "nothing":
-        node = Node(entry.line, entries=())
+        node = DocumentNode(entry.line, entries=())
     elif node.text is not None:
-        node = Node(entry.line, entries=(Entry("type", node.line, node),))
+        node = DocumentNode(entry.line, entries=(DocumentEntry("type", node.line, node),))
     return Section(node, source, f'column "{entry.key}": ', "it")
 
 
 def _read_column(named: tuple[str, Section]) -> Column:
     name, section = named
     section.check_keys(COLUMN_KEYS)
-    kind = section.choice("type", tuple(TYPES)) or LEARN
+    kind = section.choice("type", tuple(COLUMN_CLASSES)) or LEARN_WORD
     for key in section.entries:
-        if key not in COMMON_KEYS and key not in TYPE_KEYS[kind]:
-            needed = ", ".join(f"`{t}`" for t, keys in TYPE_KEYS.items() if key in keys)
-            problem = f"`{key}` needs a `type`" if kind == LEARN else f"`{key}` does not belong to a {kind} column"
+        if key not in COMMON_COLUMN_KEYS and key not in COLUMN_KEYS_BY_TYPE[kind]:
+            needed = ", ".join(f"`{t}`" for t, keys in COLUMN_KEYS_BY_TYPE.items() if key in keys)
+            problem = f"`{key}` needs a `type`" if kind == LEARN_WORD else f"`{key}` does not belong to a {kind} column"
             raise section.error(key, f"{problem}. It goes with type {needed}")
     fields: dict[str, Any] = {
-        "role": _optional(Role, section.choice("role", tuple(Role))),
+        "role": _enum_or_none(Role, section.choice("role", tuple(Role))),
         "nullable": section.flag("nullable"),
         "missing": section.texts("missing"),
         "use": section.flag("use"),
@@ -143,7 +145,7 @@ def _read_column(named: tuple[str, Section]) -> Column:
         "note": section.text("note"),
         "constant": section.flag("constant"),
     }
-    maker = TYPES[kind]
+    maker = COLUMN_CLASSES[kind]
     if kind == "categorical":
         fields |= _read_categories(section)
     elif kind == "identifier":
@@ -154,19 +156,19 @@ def _read_column(named: tuple[str, Section]) -> Column:
         fields |= _read_lattice(maker, section)
     bins = fields.pop("bins", None)
     given = {key: value for key, value in fields.items() if value is not None}
-    if given.get("weekdays") == LEARN:
+    if given.get("weekdays") == LEARN_WORD:
         given["weekdays"] = None
-    column = _make(lambda: maker(name=name, **given), section)
+    column = _make_column(lambda: maker(name=name, **given), section)
     if isinstance(column, Lattice) and bins is not None:
         edges = _read_bins(column, bins, section)
         pieces = _read_grain(edges[0], section)
-        return _make(lambda: replace(column, bins=edges, grain=pieces), section)
+        return _make_column(lambda: replace(column, bins=edges, grain=pieces), section)
     if section.get("grain") is not None:
         raise section.error("grain", "`grain` goes with `bins`, as a run writes them. Leave it out")
     return column
 
 
-def _make(maker: Callable[[], Column], section: Section) -> Column:
+def _make_column(maker: Callable[[], Column], section: Section) -> Column:
     """A column, or its contradiction with the line of the key that is at fault."""
     try:
         return maker()
@@ -174,14 +176,14 @@ def _make(maker: Callable[[], Column], section: Section) -> Column:
         raise section.source.error(section.line_of(str(error)), str(error)) from None
 
 
-def _optional(maker: type[Role] | type[Outside], text: str | None) -> Role | Outside | None:
+def _enum_or_none(maker: type[Role] | type[OutOfBoundsPolicy], text: str | None) -> Role | OutOfBoundsPolicy | None:
     return None if text is None else maker(text)
 
 
 def _read_categories(section: Section) -> dict[str, Any]:
     values = section.texts("values")
     node = section.get("values")
-    if node is not None and node.text == LEARN:
+    if node is not None and node.text == LEARN_WORD:
         values = None
     elif node is not None and node.items is None:
         raise section.error("values", "`values` must be a list such as [F, M], or the word learn")
@@ -237,16 +239,16 @@ def _read_levels(section: Section, values: tuple[str, ...]) -> dict[str, tuple[s
 
 def _read_lattice(kind: type[Lattice], section: Section) -> dict[str, Any]:
     bounds = section.text("bounds")
-    if bounds not in (None, LEARN):
+    if bounds not in (None, LEARN_WORD):
         raise section.error("bounds", "`bounds` takes the word learn only. Write `min` and `max` to declare them")
     if bounds is not None and section.get("min") is not None and section.get("max") is not None:
         raise section.error("bounds", "`bounds: learn` contradicts `min` and `max`. Remove one or the other")
-    if kind is Time and LEARN in (bounds, section.text("min"), section.text("max")):
+    if kind is Time and LEARN_WORD in (bounds, section.text("min"), section.text("max")):
         raise section.error("bounds", "the bounds of a time are those of the day. Leave them out, or declare others")
     fields: dict[str, Any] = {
         "min": _read_value(kind, section, "min"),
         "max": _read_value(kind, section, "max"),
-        "outside": _optional(Outside, section.choice("outside", tuple(Outside))),
+        "outside": _enum_or_none(OutOfBoundsPolicy, section.choice("outside", tuple(OutOfBoundsPolicy))),
         "bins": section.get("bins"),
     }
     if issubclass(kind, Integer):
@@ -264,8 +266,8 @@ def _read_lattice(kind: type[Lattice], section: Section) -> dict[str, Any]:
 
 def _read_weekdays(section: Section) -> tuple[int, ...] | str | None:
     texts = section.texts("weekdays")
-    if texts is None or texts == (LEARN,):
-        return None if texts is None else LEARN
+    if texts is None or texts == (LEARN_WORD,):
+        return None if texts is None else LEARN_WORD
     if not all(text.isascii() and text.isdigit() and len(text) < 19 for text in texts):
         raise section.error(
             "weekdays", "`weekdays` must be seven whole weights from Monday to Sunday, or the word learn"
@@ -289,20 +291,20 @@ def _read_step(section: Section) -> Fraction | None:
         return section.number("step")
     if section.get("step") is not None:
         raise section.error("decimals", "`decimals` and `step` say the same twice. Keep one of them")
-    if not 0 <= decimals <= _DECIMALS_LIMIT:
-        raise section.error("decimals", f"`decimals` must be between 0 and {_DECIMALS_LIMIT}")
+    if not 0 <= decimals <= _MAX_DECLARED_DECIMALS:
+        raise section.error("decimals", f"`decimals` must be between 0 and {_MAX_DECLARED_DECIMALS}")
     return Fraction(1, 10**decimals)
 
 
 def _read_value(kind: type[Lattice], section: Section, key: str) -> object:
     """A bound, read by the column's type."""
     text = section.text(key)
-    if text is None or text == LEARN:
+    if text is None or text == LEARN_WORD:
         return None
-    return _value(kind, text, section, key)
+    return _parse_value(kind, text, section, key)
 
 
-def _value(kind: type[Lattice], text: str, section: Section, key: str) -> object:
+def _parse_value(kind: type[Lattice], text: str, section: Section, key: str) -> object:
     if issubclass(kind, Date):
         found: object = parse_date(text)
         example = "a date such as 2024-12-31"
@@ -322,12 +324,12 @@ def _value(kind: type[Lattice], text: str, section: Section, key: str) -> object
     return found
 
 
-def _read_bins(column: Lattice, node: Node, section: Section) -> tuple[int, ...]:
+def _read_bins(column: Lattice, node: DocumentNode, section: Section) -> tuple[int, ...]:
     """Bins from their number, or from where each begins."""
     low, high = column.low, column.high
     if low is None or high is None:
         raise section.error("bins", "`bins` need `min` and `max`")
-    if node.items is None and node.text in UNITS:
+    if node.items is None and node.text in CALENDAR_UNITS:
         try:
             return calendar_bins(column, node.text)
         except SchemaError as error:
@@ -341,7 +343,7 @@ def _read_bins(column: Lattice, node: Node, section: Section) -> tuple[int, ...]
                 "bins", "`bins` must be a list of where each bin begins, or a number of bins that is possible"
             )
         return equal_bins(low, high, pieces)
-    values = [_value(type(column), text, section, "bins") for text in section.texts("bins") or ()]
+    values = [_parse_value(type(column), text, section, "bins") for text in section.texts("bins") or ()]
     try:
         starts = [column.index_of(value) for value in values]
     except (ValueError, OverflowError):

@@ -7,12 +7,12 @@ from typing import Any
 from understudy.errors import SchemaError
 from understudy.schema.predicates.ast import Predicate
 from understudy.schema.predicates.parser import parse_predicate
-from understudy.schema.predicates.rules import Allowed, Always, Determines, Never, Rule
-from understudy.schema.yaml.keys import LEARN, RULE_KEYS
-from understudy.schema.yaml.nodes import Node, Source
+from understudy.schema.predicates.rules import AllowedCombinations, AlwaysRule, FunctionalDependency, NeverRule, Rule
+from understudy.schema.yaml.keys import LEARN_WORD, RULE_KEYS
+from understudy.schema.yaml.nodes import DocumentNode, DocumentSource
 from understudy.schema.yaml.section import Section
 
-_KINDS = {
+_RULE_KIND_BY_KEYS = {
     ("always",): "always",
     ("impossible",): "impossible",
     ("allowed", "columns"): "allowed",
@@ -21,7 +21,7 @@ _KINDS = {
 }
 
 
-def read_condition(node: Node, source: Source, where: str) -> Predicate:
+def read_condition(node: DocumentNode, source: DocumentSource, where: str) -> Predicate:
     """A condition, or what is wrong with it and on which line."""
     if node.text is None:
         raise source.error(node.line, f"{where}: a condition must be a text such as age < 15 and married = true")
@@ -41,13 +41,13 @@ def read_rules(file: Section) -> list[tuple[int | None, Rule]]:
     return [(item.line, _read_rule(item, file.source)) for item in node.items]
 
 
-def _read_rule(node: Node, source: Source) -> Rule:
+def _read_rule(node: DocumentNode, source: DocumentSource) -> Rule:
     if node.entries is None:
-        return Always(predicate=read_condition(node, source, "rules"))
+        return AlwaysRule(predicate=read_condition(node, source, "rules"))
     section = Section(node, source, "rules: ", "it")
     section.check_keys(RULE_KEYS)
     name = section.text("name") or ""
-    kind = _KINDS.get(tuple(sorted(set(section.entries) - {"name", "learned"})))
+    kind = _RULE_KIND_BY_KEYS.get(tuple(sorted(set(section.entries) - {"name", "learned"})))
     try:
         match kind:
             case "always" | "impossible":
@@ -56,12 +56,12 @@ def _read_rule(node: Node, source: Source) -> Rule:
                     raise section.error(kind, f"`{kind}` must be a condition")
                 predicate = read_condition(condition, source, "rules")
                 return (
-                    Always(name=name, predicate=predicate)
+                    AlwaysRule(name=name, predicate=predicate)
                     if kind == "always"
-                    else Never(name=name, predicate=predicate)
+                    else NeverRule(name=name, predicate=predicate)
                 )
             case "allowed":
-                return Allowed(
+                return AllowedCombinations(
                     name=name, names=section.texts("columns") or (), combinations=_read_combinations(section)
                 )
             case "map":
@@ -89,39 +89,39 @@ def _read_combinations(section: Section) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
-def _read_map(name: str, section: Section) -> Determines:
+def _read_map(name: str, section: Section) -> FunctionalDependency:
     source, target = section.text("from"), section.text("to")
     if source is None or target is None:
         raise section.error("from", "`from` and `to` must each name a column")
     learned = bool(section.flag("learned"))
     node = section.get("map")
-    if node is None or node.text == LEARN:
-        return Determines(name=name, source=source, target=target)
+    if node is None or node.text == LEARN_WORD:
+        return FunctionalDependency(name=name, source=source, target=target)
     if node.entries is None or any(entry.node.text is None for entry in node.entries):
         raise section.error(
             "map", "`map` must give one value for each value, as in {Bern: BE, Biel: BE}, or the word learn"
         )
     pairs = {entry.key: entry.node.written for entry in node.entries}
-    return Determines(name=name, source=source, target=target, map=pairs, learned=learned)
+    return FunctionalDependency(name=name, source=source, target=target, map=pairs, learned=learned)
 
 
 def rule_to_plain(rule: Rule) -> str | dict[str, Any]:
     """A rule in the words of a schema file; a nameless condition is its text alone.
 
-    >>> rule_to_plain(Always(predicate=parse_predicate("start <= end")))
+    >>> rule_to_plain(AlwaysRule(predicate=parse_predicate("start <= end")))
     'start <= end'
     """
-    if isinstance(rule, Always) and not rule.name:
+    if isinstance(rule, AlwaysRule) and not rule.name:
         return str(rule.predicate)
     plain: dict[str, Any] = {"name": rule.name} if rule.name else {}
     match rule:
-        case Always(predicate=predicate):
+        case AlwaysRule(predicate=predicate):
             return plain | {"always": str(predicate)}
-        case Never(predicate=predicate):
+        case NeverRule(predicate=predicate):
             return plain | {"impossible": str(predicate)}
-        case Allowed(names=names, combinations=combinations):
+        case AllowedCombinations(names=names, combinations=combinations):
             return plain | {"columns": list(names), "allowed": [list(one) for one in combinations]}
-        case Determines(source=source, target=target, map=pairs, learned=learned):
-            plain |= {"from": source, "to": target, "map": LEARN if pairs is None else dict(pairs)}
+        case FunctionalDependency(source=source, target=target, map=pairs, learned=learned):
+            plain |= {"from": source, "to": target, "map": LEARN_WORD if pairs is None else dict(pairs)}
             return plain | {"learned": True} if learned else plain
     raise TypeError(f"{type(rule).__name__} is no rule")

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from understudy.errors import SchemaError
-from understudy.schema.yaml.keys import LEARN, parse_fraction
-from understudy.schema.yaml.nodes import Node, Source
+from understudy.schema.yaml.keys import LEARN_WORD, parse_fraction
+from understudy.schema.yaml.nodes import DocumentNode, DocumentSource
 
-_YES = frozenset({"true", "yes", "on"})
-_NO = frozenset({"false", "no", "off"})
+_TRUE_WORDS = frozenset({"true", "yes", "on"})
+_FALSE_WORDS = frozenset({"false", "no", "off"})
 
 
 class Section:
     """A mapping of the tree with its keys looked up by name; `where` begins every error."""
 
-    def __init__(self, node: Node, source: Source, where: str, what: str) -> None:
+    def __init__(self, node: DocumentNode, source: DocumentSource, where: str, what: str) -> None:
         if node.entries is None:
             raise source.error(node.line, f"{where}{what} must be a mapping of keys to values, not {node.kind}")
         self.node = node
@@ -37,7 +37,7 @@ class Section:
                 hint = f". Did you mean `{near[0]}`?" if near else f". Known here: {', '.join(known)}"
                 raise self.error(key, f"`{key}` is not a key that is known here{hint}")
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> DocumentNode | None:
         """What stands behind a key; None where the key is missing or nothing stands behind it."""
         entry = self.entries.get(key)
         return None if entry is None or entry.node.kind == "nothing" else entry.node
@@ -67,13 +67,13 @@ class Section:
         text = self.text(key)
         if text is None:
             return None
-        if text.lower() not in _YES | _NO:
+        if text.lower() not in _TRUE_WORDS | _FALSE_WORDS:
             raise self.error(key, f"`{key}` must be true or false")
-        return text.lower() in _YES
+        return text.lower() in _TRUE_WORDS
 
     def number(self, key: str) -> Fraction | None:
         text = self.text(key)
-        if text is None or text == LEARN:
+        if text is None or text == LEARN_WORD:
             return None
         number = parse_fraction(text)
         if number is None:

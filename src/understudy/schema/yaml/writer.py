@@ -9,12 +9,19 @@ from typing import Any
 from understudy.schema.columns.calendar import unit_of_bins
 from understudy.schema.columns.discrete import Boolean, Categorical, Column, Identifier, Lattice
 from understudy.schema.columns.lattice import EPOCH_MOMENT, Date, Datetime, Integer, Real, Time
-from understudy.schema.predicates.rules import Broken
+from understudy.schema.predicates.rules import BrokenRowPolicy
 from understudy.schema.schema import Schema
-from understudy.schema.yaml.keys import LEARN, TYPES, VERSION, equal_bins, fraction_text, span_text
+from understudy.schema.yaml.keys import (
+    COLUMN_CLASSES,
+    LEARN_WORD,
+    SCHEMA_FILE_VERSION,
+    equal_bins,
+    fraction_text,
+    span_text,
+)
 from understudy.schema.yaml.rules_io import rule_to_plain
 
-_TYPE_NAMES = {kind: name for name, kind in TYPES.items()}
+_COLUMN_TYPE_NAMES = {kind: name for name, kind in COLUMN_CLASSES.items()}
 
 
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
@@ -24,7 +31,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     >>> schema_to_dict(Schema(columns=(Boolean(name="smoker"),)))
     {'version': 1, 'columns': [{'name': 'smoker', 'type': 'boolean'}]}
     """
-    plain: dict[str, Any] = {"version": VERSION}
+    plain: dict[str, Any] = {"version": SCHEMA_FILE_VERSION}
     if schema.unit.id is not None:
         plain["unit"] = {"id": schema.unit.id, "max_rows": schema.unit.max_rows}
         if schema.unit.sizes:
@@ -38,7 +45,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         plain["impossible"] = [str(predicate) for predicate in schema.impossible]
     if schema.rules:
         plain["rules"] = [rule_to_plain(rule) for rule in schema.rules]
-    if schema.broken is not Broken.KEEP:
+    if schema.broken is not BrokenRowPolicy.KEEP:
         plain["broken"] = str(schema.broken)
     if schema.count_broken:
         plain["count_broken"] = True
@@ -47,12 +54,12 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
 
 def column_to_dict(column: Column) -> dict[str, Any]:
     """A column without its name; what is as it would be unsaid is left out."""
-    plain: dict[str, Any] = {"type": _TYPE_NAMES[type(column)]}
+    plain: dict[str, Any] = {"type": _COLUMN_TYPE_NAMES[type(column)]}
     if column.role is not type(column).role:
         plain["role"] = str(column.role)
     match column:
         case Categorical():
-            plain |= _categories(column)
+            plain |= _categories_to_dict(column)
         case Boolean():
             plain |= {
                 side: list(getattr(column, side))
@@ -60,7 +67,7 @@ def column_to_dict(column: Column) -> dict[str, Any]:
                 if getattr(column, side) != getattr(Boolean, side)
             }
         case Lattice():
-            plain |= _lattice(column)
+            plain |= _lattice_to_dict(column)
     if not column.nullable:
         plain["nullable"] = False
     if column.missing:
@@ -80,51 +87,51 @@ def column_to_dict(column: Column) -> dict[str, Any]:
     return plain
 
 
-def _categories(column: Categorical) -> dict[str, Any]:
-    plain: dict[str, Any] = {"values": LEARN if column.values is None else list(column.values)}
+def _categories_to_dict(column: Categorical) -> dict[str, Any]:
+    plain: dict[str, Any] = {"values": LEARN_WORD if column.values is None else list(column.values)}
     if column.ordered:
         plain["ordered"] = True
     if column.other is not None:
         plain["other"] = column.other
     if column.levels:
-        plain["levels"] = {level: _grouped(column.values or (), groups) for level, groups in column.levels.items()}
+        plain["levels"] = {level: _group_values(column.values or (), groups) for level, groups in column.levels.items()}
     if column.unfold:
         even = set(column.unfold.values()) == {1}
         plain["unfold"] = list(column.unfold) if even else dict(column.unfold)
     return plain
 
 
-def _grouped(values: tuple[str, ...], groups: tuple[str, ...]) -> dict[str, list[str]]:
+def _group_values(values: tuple[str, ...], groups: tuple[str, ...]) -> dict[str, list[str]]:
     members: dict[str, list[str]] = {}
     for value, group in zip(values, groups, strict=True):
         members.setdefault(group, []).append(value)
     return members
 
 
-def _lattice(column: Lattice) -> dict[str, Any]:
+def _lattice_to_dict(column: Lattice) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     bounds = {which: getattr(column, which) for which in ("min", "max")}
     if isinstance(column, Time):
-        plain |= {which: _scalar(b) for which, b in bounds.items() if b != getattr(Time, which)}
+        plain |= {which: _scalar_to_plain(b) for which, b in bounds.items() if b != getattr(Time, which)}
     elif all(bound is None for bound in bounds.values()):
-        plain["bounds"] = LEARN
+        plain["bounds"] = LEARN_WORD
     else:
-        plain |= {which: LEARN if bound is None else _scalar(bound) for which, bound in bounds.items()}
+        plain |= {which: LEARN_WORD if bound is None else _scalar_to_plain(bound) for which, bound in bounds.items()}
     match column:
         case Integer() if column.step != 1:
             plain["step"] = column.step
         case Real():
             decimals = column.decimals
             exact = decimals is not None and column.step == Fraction(1, 10**decimals)
-            plain |= {"decimals": decimals} if exact else {"step": _scalar(column.step)}
+            plain |= {"decimals": decimals} if exact else {"step": _scalar_to_plain(column.step)}
         case Datetime() | Time():
             plain["resolution"] = span_text(column.resolution)
     if isinstance(column, Datetime) and column.zone is not None:
         plain["zone"] = column.zone
     if isinstance(column, Date | Datetime) and column.weekdays != ():
-        plain["weekdays"] = LEARN if column.weekdays is None else list(column.weekdays)
+        plain["weekdays"] = LEARN_WORD if column.weekdays is None else list(column.weekdays)
     if column.bins is not None:
-        plain["bins"] = _bins(column, column.bins)
+        plain["bins"] = _bins_to_plain(column, column.bins)
     if column.grain:
         plain["grain"] = [number for start, weight in column.grain for number in (start - column.grain[0][0], weight)]
     if column.outside is not Lattice.outside:
@@ -132,14 +139,14 @@ def _lattice(column: Lattice) -> dict[str, Any]:
     return plain
 
 
-def _bins(column: Lattice, edges: tuple[int, ...]) -> int | str | list[Any]:
+def _bins_to_plain(column: Lattice, edges: tuple[int, ...]) -> int | str | list[Any]:
     """The number of bins where they are of equal width, the unit of the calendar where they are one, else where each begins."""
     if edges == equal_bins(edges[0], edges[-1] - 1, len(edges) - 1):
         return len(edges) - 1
     unit = unit_of_bins(column, edges)
     if unit is not None:
         return unit
-    return [_scalar(_exact_value(column, edge)) for edge in edges[:-1]]
+    return [_scalar_to_plain(_exact_value(column, edge)) for edge in edges[:-1]]
 
 
 def _exact_value(column: Lattice, index: int) -> object:
@@ -150,7 +157,7 @@ def _exact_value(column: Lattice, index: int) -> object:
     return column.value_at(index)
 
 
-def _scalar(value: object) -> int | str:
+def _scalar_to_plain(value: object) -> int | str:
     """An exact value as JSON holds it: whole numbers as numbers, everything else as text."""
     match value:
         case int():

@@ -12,7 +12,7 @@
      gain most are measured, and single columns where their own error is what matters. The part that triples would gain more by is kept.
      Where one tree has room for all columns, pairs and triples there are, they get what is left at once (synthesizers/adaptive/joint_allocation.py).
   5. With that part, the triples that gain most by their distance from the model by then.
-  6. The model of maximum entropy on a junction tree of at most `cells` cells, leaning towards simpler ones where noise is all there is to
+  6. The model of maximum entropy on a junction tree of at most `mapped_cells` cells, leaning towards simpler ones where noise is all there is to
      see (models/fitting/marginal_strength.py), in the way that serves the answers best (models/fitting/selection.py). What was measured and has no room there
      becomes aims that rows of a sample meet (models/refined_tree.py).
 
@@ -47,17 +47,17 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Measurements
-from understudy.models.fitting.estimate import LIMIT_CELLS, estimate
-from understudy.models.fitting.marginal_strength import MEAN
-from understudy.models.fitting.off_tree_targets import aimed
+from understudy.models.fitting.estimate import MAX_FIT_CELLS, fit_measurements
+from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
+from understudy.models.fitting.off_tree_targets import add_target_marginals
 from understudy.models.refined_tree import AimedModel
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
-from understudy.synthesizers.adaptive.candidates import fitted, within
-from understudy.synthesizers.adaptive.few_columns import POWER, few, laplace
-from understudy.synthesizers.adaptive.hierarchies import cells, coarse_maps
-from understudy.synthesizers.adaptive.no_selection import tells_columns
-from understudy.synthesizers.adaptive.stages import REST, Run
+from understudy.synthesizers.adaptive.candidates import cliques_in_tree, reduce_triples_to_pairs
+from understudy.synthesizers.adaptive.few_columns import LAPLACE_NOISE_POWER, has_few_columns, prefers_laplace
+from understudy.synthesizers.adaptive.hierarchies import coarse_maps, mapped_cells
+from understudy.synthesizers.adaptive.no_selection import pair_covers_columns
+from understudy.synthesizers.adaptive.stages import MAX_UNSPENT_PART, Run
 from understudy.synthesizers.adaptive.workload_weights import column_weights, pair_weights
 from understudy.synthesizers.base import (
     About,
@@ -69,16 +69,16 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import column_sizes, rounded, too_large
+from understudy.synthesizers.budget_split import column_sizes, round_to_sqrt2, too_large_note
 from understudy.synthesizers.published.aim import noise_power, one_ways, unit_noise
 
-TIGHT = 0.03
+FINAL_FIT_TOLERANCE = 0.03
 """How far the last fit goes: its gap as a share of the loss that noise alone leaves."""
 
-TINY = 1e-4
+MIN_NOISE_COMPARISON_EPSILON = 1e-4
 """The ε for one row below which it is not asked which noise is the smaller one: neither tells anything."""
 
-ANYWAY = 0.05
+UNTARGETED_COLUMN_WEIGHT = 0.05
 """What a column that no wish names weighs, in parts of the mean: it is in the release all the same."""
 
 
@@ -106,22 +106,28 @@ class Adaptive(Synthesizer):
                 "adaptive: `singles` and `selection` are exact fractions above 0 that leave something. Nothing was spent"
             )
         if min(self.cells, self.largest) < 1:
-            raise Refused("adaptive: `cells` and `largest` must be at least 1. Nothing was spent")
+            raise Refused("adaptive: `mapped_cells` and `largest` must be at least 1. Nothing was spent")
 
     def smallest_noise(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Currency:
         """Pure ε for a table of few columns or few cells, where Laplace noise is the smaller one."""
-        if budget.currency is Currency.PURE or not schema.closed:
+        if budget.currency is Currency.PURE or not schema.is_closed:
             return budget.currency
         sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}
-        if not sizes or not few(sizes.values(), self.largest) or coarse_maps(schema, list(combinations(sizes, 2))):
+        if (
+            not sizes
+            or not has_few_columns(sizes.values(), self.largest)
+            or coarse_maps(schema, list(combinations(sizes, 2)))
+        ):
             return budget.currency
         # One row replaced by another changes two counts.
         changed, rows = (2 if neighbours is Neighbours.REPLACE else 1), schema.unit.max_rows
         epsilon, total = float(budget.epsilon) / (changed * rows), float(Filter.of(budget).total)
-        if epsilon < TINY or total <= 0:
+        if epsilon < MIN_NOISE_COMPARISON_EPSILON or total <= 0:
             return budget.currency
         gaussian = changed * rows**2 / total
-        return Currency.PURE if laplace(list(sizes.values()), epsilon, gaussian, self.largest) else budget.currency
+        return (
+            Currency.PURE if prefers_laplace(list(sizes.values()), epsilon, gaussian, self.largest) else budget.currency
+        )
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
         """One-ways, distances, and what gains most, in three stages."""
@@ -130,7 +136,7 @@ class Adaptive(Synthesizer):
         place = {name: i for i, name in enumerate(sizes)}
         asked: dict[Clique, float] = {}
         for clique, weight in zip(workload.cliques, workload.weights, strict=True):
-            varying = _ordered(clique, place)  # several may be one without the columns of a single value
+            varying = _varying_columns(clique, place)  # several may be one without the columns of a single value
             asked[varying] = asked.get(varying, 0.0) + weight
         weights = pair_weights(asked, list(sizes))
         levels = coarse_maps(schema, list(weights))
@@ -139,59 +145,65 @@ class Adaptive(Synthesizer):
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
         column = column_weights(asked, list(schema))
-        least = max(ANYWAY * sum(column.values()) / len(column), 1e-9)
+        least = max(UNTARGETED_COLUMN_WEIGHT * sum(column.values()) / len(column), 1e-9)
         part = {n: (max(column[n], least) * schema.sizes((n,))[0]) ** (1 / (1 + power)) for n in schema}
-        split = rounded([part[n] for (n,) in singles])
+        split = round_to_sqrt2([part[n] for (n,) in singles])
         # What is left in the end goes to the columns that are wished for too, even if they were counted before.
         last = list(dict.fromkeys([*singles, *((n,) for n in sizes if column[n] > least)]))
         if not pairs:
-            return found + curator.measure(last, share=1, weights=rounded([part[n] for (n,) in last]))
+            return found + curator.measure(last, share=1, weights=round_to_sqrt2([part[n] for (n,) in last]))
         looks = {n: float(self.singles) * part[n] / sum(part.values()) for n in sizes}
         alone = len(sizes) == 2 and list(asked) == pairs and math.prod(sizes.values()) <= self.largest
-        if alone and tells_columns(pairs[0], sizes, looks, power):
+        if alone and pair_covers_columns(pairs[0], sizes, looks, power):
             return found + curator.measure(pairs, share=1)
         bought = curator.measure(singles, share=self.singles, weights=split)
         # The deviation that the whole budget would buy for one marginal.
-        unit = unit_noise(bought, self.singles, power) / (1 / math.sqrt(2) if power == 1 else MEAN)
+        unit = unit_noise(bought, self.singles, power) / (1 / math.sqrt(2) if power == 1 else MEAN_ABS_NORMAL)
         run = Run(curator, self, sizes, asked | weights, column, found + bought, unit, power, progress)
         left_out: list[Clique] = []
-        if power == POWER and few(sizes.values(), self.largest) and not levels:
-            run.at_once()
+        if power == LAPLACE_NOISE_POWER and has_few_columns(sizes.values(), self.largest) and not levels:
+            run.measure_few_columns()
         else:
             run.forest(pairs, singles, split)
-            left_out = run.tree(pairs) if curator.left > REST else []
-            run.triples()
-        if curator.left > REST:  # what no triple was worth
-            run.again(last, [part[n] for (n,) in last], curator.left)
+            left_out = run.tree(pairs) if curator.left > MAX_UNSPENT_PART else []
+            run.measure_triples()
+        if curator.left > MAX_UNSPENT_PART:  # what no triple was worth
+            run.remeasure_columns(last, [part[n] for (n,) in last], curator.left)
         if left_out:
             # Rows meet these too, but rows completed from given codes do not know of them.
             progress(
-                f"{too_large(self.cells, left_out)}; rows keep to what was measured of them, but for those sampled with `given`",
+                f"{too_large_note(self.cells, left_out)}; rows keep to what was measured of them, but for those sampled with `given`",
                 0.0,
             )
         return run.found + Measurements(gaps=tuple(run.gaps.values()))
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel | AimedModel:  # noqa: ARG002
         """The maximum-entropy model of what one tree holds, and aims for what was measured beyond it."""
-        held = within(measurements, schema, self.cells)
-        some = fitted(measurements, held)
-        tree = estimate(
-            schema, some, cliques=held, empirical=True, cautious=True, tolerance=TIGHT, limit_cells=self.limit
+        held = cliques_in_tree(measurements, schema, self.cells)
+        some = reduce_triples_to_pairs(measurements, held)
+        tree = fit_measurements(
+            schema,
+            some,
+            cliques=held,
+            empirical=True,
+            cautious=True,
+            tolerance=FINAL_FIT_TOLERANCE,
+            limit_cells=self.limit,
         )
         larger = tuple(m for m in measurements if len(m.clique) > 2 and m not in some.items)
-        return aimed(tree.model, replace(some, items=(*some.items, *larger)), held)
+        return add_target_marginals(tree.model, replace(some, items=(*some.items, *larger)), held)
 
     def holds(self, fine: int, axes: Sequence[AxisMap] | None) -> bool:
         """Whether a marginal of so many cells can be measured, as it is or by its columns' levels."""
-        return fine <= self.largest or (axes is not None and cells(axes) <= self.largest and fine <= self.cells)
+        return fine <= self.largest or (axes is not None and mapped_cells(axes) <= self.largest and fine <= self.cells)
 
     @property
     def limit(self) -> int:
         """Cells of the largest tree a fit works on."""
-        return max(LIMIT_CELLS, 4 * self.cells)
+        return max(MAX_FIT_CELLS, 4 * self.cells)
 
 
-def _ordered(clique: Clique, place: Mapping[str, int]) -> Clique:
+def _varying_columns(clique: Clique, place: Mapping[str, int]) -> Clique:
     """The columns of a clique that vary, in the schema's order."""
     at = [place.get(name, -1) for name in clique]
     if at and at[0] >= 0 and at == sorted(at):  # as most are: all triples of 200 columns are 1.3 million

@@ -20,17 +20,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.models.fitting.marginal_strength import MEAN, folded
+from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL, fold_cells
 
 Array = NDArray[np.float64]
 
-PARTS: Array = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 73)])
+BUDGET_PART_GRID: Array = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 73)])
 """Parts of a budget at which gains are tabulated."""
 
-LOWEST, PITCH = math.log(PARTS[1]), math.log(PARTS[2] / PARTS[1])
+LOG_FIRST_PART, LOG_PART_STEP = math.log(BUDGET_PART_GRID[1]), math.log(BUDGET_PART_GRID[2] / BUDGET_PART_GRID[1])
 """Where the tabulated parts begin and how far apart they are, as logarithms."""
 
-STEPS = 200
+ALLOCATION_UPDATES = 200
 """Times all parts are moved towards those whose next bit gains more."""
 
 
@@ -43,14 +43,16 @@ def gain_curve(expected: Array, distance: float, noise: float, power: float) -> 
     >>> bool(curve[0] == 0 and 0.9 * 200 < curve[-1] < 200 and np.all(np.diff(curve) > 0))
     True
     """
-    sizes, many = folded(expected)
-    tau = max(distance, 0.0) / (MEAN * float((many * np.sqrt(sizes)).sum()))
+    sizes, many = fold_cells(expected)
+    tau = max(distance, 0.0) / (MEAN_ABS_NORMAL * float((many * np.sqrt(sizes)).sum()))
     spread = tau * np.sqrt(sizes)
-    precision = PARTS ** (2 * power) / noise**2 if noise > 0 else np.where(PARTS > 0, math.inf, 0.0)
+    precision = (
+        BUDGET_PART_GRID ** (2 * power) / noise**2 if noise > 0 else np.where(BUDGET_PART_GRID > 0, math.inf, 0.0)
+    )
     with np.errstate(invalid="ignore"):
         left = 1 / np.sqrt(1 + np.multiply.outer(np.maximum(spread**2, 1e-300), precision))
-    gains = np.asarray(MEAN * (many * spread) @ (1 - left))
-    return gains if power <= 0.5 else _hull(gains)
+    gains = np.asarray(MEAN_ABS_NORMAL * (many * spread) @ (1 - left))
+    return gains if power <= 0.5 else _concave_hull(gains)
 
 
 def best_parts(
@@ -69,7 +71,7 @@ def best_parts(
     True
     """
     table = np.stack(curves) * np.asarray(weights, np.float64)[:, None]
-    slopes = np.maximum(np.diff(table, axis=1) / np.diff(PARTS), 1e-300)
+    slopes = np.maximum(np.diff(table, axis=1) / np.diff(BUDGET_PART_GRID), 1e-300)
     slopes = np.minimum.accumulate(slopes, axis=1)
     if not table.any():
         return np.eye(1, len(table), dtype=np.float64)[0], np.zeros(len(table))
@@ -78,34 +80,41 @@ def best_parts(
     prices = np.log(slopes)
     rows = np.arange(len(table))
     parts = np.full(len(table), 1 / len(table))
-    for _ in range(STEPS):
+    for _ in range(ALLOCATION_UPDATES):
         reached = parts + np.bincount(takers, worth * parts[givers], minlength=parts.size)
         # The gain of one more bit, between the tabulated parts by interpolation.
-        spot = np.clip((np.log(np.maximum(reached, PARTS[1])) - LOWEST) / PITCH, 0, PARTS.size - 2.001)
+        spot = np.clip(
+            (np.log(np.maximum(reached, BUDGET_PART_GRID[1])) - LOG_FIRST_PART) / LOG_PART_STEP,
+            0,
+            BUDGET_PART_GRID.size - 2.001,
+        )
         low = spot.astype(np.int64)
         price = prices[rows, low] + (spot - low) * (
-            prices[rows, np.minimum(low + 1, PARTS.size - 2)] - prices[rows, low]
+            prices[rows, np.minimum(low + 1, BUDGET_PART_GRID.size - 2)] - prices[rows, low]
         )
         bit = np.exp(price)
         bit += np.bincount(givers, worth * bit[takers], minlength=parts.size)
         parts = np.maximum(parts * np.sqrt(bit / bit.max()), 1e-300)
         parts /= parts.sum()
-    parts = np.where(parts < PARTS[1], 0.0, parts)
+    parts = np.where(parts < BUDGET_PART_GRID[1], 0.0, parts)
     parts /= parts.sum()
     reached = np.minimum(parts + np.bincount(takers, worth * parts[givers], minlength=parts.size), 1.0)
-    return parts, np.array([np.interp(part, PARTS, row) for part, row in zip(reached, table, strict=True)])
+    return parts, np.array([np.interp(part, BUDGET_PART_GRID, row) for part, row in zip(reached, table, strict=True)])
 
 
-def _hull(gains: Array) -> Array:
+def _concave_hull(gains: Array) -> Array:
     """The least concave function above these gains."""
     kept: list[int] = []
     for i in range(gains.size):
-        while len(kept) > 1 and _below(gains, kept[-2], kept[-1], i):
+        while len(kept) > 1 and _is_below_chord(gains, kept[-2], kept[-1], i):
             kept.pop()
         kept.append(i)
-    return np.asarray(np.interp(PARTS, PARTS[kept], gains[kept]))
+    return np.asarray(np.interp(BUDGET_PART_GRID, BUDGET_PART_GRID[kept], gains[kept]))
 
 
-def _below(gains: Array, a: int, b: int, c: int) -> bool:
+def _is_below_chord(gains: Array, a: int, b: int, c: int) -> bool:
     """Whether the middle one of three points lies below the line through the others."""
-    return bool((gains[b] - gains[a]) * (PARTS[c] - PARTS[a]) <= (gains[c] - gains[a]) * (PARTS[b] - PARTS[a]))
+    return bool(
+        (gains[b] - gains[a]) * (BUDGET_PART_GRID[c] - BUDGET_PART_GRID[a])
+        <= (gains[c] - gains[a]) * (BUDGET_PART_GRID[b] - BUDGET_PART_GRID[a])
+    )

@@ -20,39 +20,39 @@ import numpy as np
 
 from understudy.measurements import Clique, Distance, Measurement, Measurements
 from understudy.models.estimates.noise_moments import noise_variance
-from understudy.models.estimates.residuals import Residuals
-from understudy.models.fitting.marginal_strength import MEAN
+from understudy.models.estimates.residuals import PooledResiduals
+from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive.allocation import Array, best_parts, gain_curve
-from understudy.synthesizers.adaptive.contrasts import Maps, contrasted, saving
-from understudy.synthesizers.budget_split import Growth, column_sizes
+from understudy.synthesizers.adaptive.contrasts import AxisMaps, contrast_columns, contrast_noise_ratio
+from understudy.synthesizers.budget_split import TreeGrowth, column_sizes
 
-LEAST = 1e-4
+MIN_BUDGET_PART = 1e-4
 """A marginal with a smaller part of the budget than this is not measured: what it gains is nothing, and the others can use it."""
 
-FULL = 60
+MAX_CONSECUTIVE_REFUSALS = 60
 """So many marginals refused one after the other, and the tree is taken to be full."""
 
 
-ACROSS = 200_000
+MAX_TRIPLE_TREE_CELLS = 200_000
 """Cells of the largest tree that triples become part of: each makes every pass of a fit dearer, and rows meet them anyway."""
 
-WORK, SMALL = (2e7, 2e8), 64
+MAX_JOINT_FIT_WORK, MAX_SMALL_MARGINAL_CELLS = (2e7, 2e8), 64
 """Cells of a tree times marginals in it, up to which everything measured is part of one: a pass of a fit adds each of them up. Where no
 marginal has more than SMALL cells, they are asked by residuals that say nothing twice (synthesizers/adaptive/joint_allocation.py), and fewer do."""
 
-HIDES, DIFFER = 0.8, 0.5
+MIN_NOISE_TO_SPREAD, MIN_SPREAD_TO_MEAN = 0.8, 0.5
 """Noise hides differences when it is this share of their spread, and marginals differ when they spread by this share of their mean."""
 
-CHANCE = 0.8
+MIN_CHANCE_SHARE = 0.8
 """The part of what chance makes of counts that a marginal nobody has measured is taken to be off by at least."""
 
-FORECASTS = 300
+MAX_ADMISSION_FORECASTS = 300
 """Marginals whose place in the tree is looked for; after that many, only what it holds already is taken."""
 
 
 @dataclass(frozen=True, eq=False)
-class Prospects:
+class Candidates:
     """What measuring each marginal would gain, by its part of a budget; what it weighs, and how far it is off now.
 
     A marginal with `fixed` columns tells of those smaller ones alone that hold them all (synthesizers/adaptive/contrasts.py).
@@ -73,19 +73,21 @@ class Prospects:
         weights: Mapping[Clique, float],
         noise: float,
         power: float,
-        maps: Mapping[Clique, Maps],
-    ) -> Prospects:
+        maps: Mapping[Clique, AxisMaps],
+    ) -> Candidates:
         """From what the model expects and how far that is off; `noise` is the deviation that the whole budget would buy.
 
         Those with `maps` would be measured by contrasts.
         """
-        curves = {r: gain_curve(expected[r], far[r], noise * saving(maps.get(r, ())), power) for r in expected}
+        curves = {
+            r: gain_curve(expected[r], far[r], noise * contrast_noise_ratio(maps.get(r, ())), power) for r in expected
+        }
         cells = {r: table.size for r, table in expected.items()}
-        fixed = {r: contrasted(r, maps[r]) if r in maps else frozenset() for r in curves}
+        fixed = {r: contrast_columns(r, maps[r]) if r in maps else frozenset() for r in curves}
         return cls(curves, {r: weights[r] for r in curves}, {r: far[r] for r in curves}, cells, power, fixed)
 
-    def __or__(self, other: Prospects) -> Prospects:
-        return Prospects(
+    def __or__(self, other: Candidates) -> Candidates:
+        return Candidates(
             {**self.curves, **other.curves},
             {**self.weights, **other.weights},
             {**self.far, **other.far},
@@ -94,7 +96,7 @@ class Prospects:
             {**self.fixed, **other.fixed},
         )
 
-    def only(self, cliques: Sequence[Clique]) -> Prospects:
+    def only(self, cliques: Sequence[Clique]) -> Candidates:
         """Those of these marginals."""
         return replace(self, curves={r: self.curves[r] for r in cliques})
 
@@ -119,17 +121,21 @@ class Prospects:
         }
 
 
-def fitting(prospects: Prospects, growth: Growth, cells: int) -> tuple[list[Clique], list[Clique]]:
+def admit_cliques(prospects: Candidates, growth: TreeGrowth, cells: int) -> tuple[list[Clique], list[Clique]]:
     """Those worth measuring that one tree of so many cells can hold, the most worth first, and those it cannot."""
     best = prospects.best()
-    wanted = [r for r in best if best[r][0] > LEAST]
+    wanted = [r for r in best if best[r][0] > MIN_BUDGET_PART]
     kept: list[Clique] = []
     left: list[Clique] = []
     refused, looked = 0, 0
     for r in sorted(wanted, key=lambda r: -best[r][1] * prospects.weights[r]):
         held = growth.holds(r)
         looked += not held
-        fits = held or (refused < FULL and looked <= FORECASTS and growth.cells + growth.cost(r) <= cells)
+        fits = held or (
+            refused < MAX_CONSECUTIVE_REFUSALS
+            and looked <= MAX_ADMISSION_FORECASTS
+            and growth.cells + growth.cost(r) <= cells
+        )
         refused = 0 if fits else refused + 1
         (kept if fits else left).append(r)
         if fits:
@@ -137,21 +143,23 @@ def fitting(prospects: Prospects, growth: Growth, cells: int) -> tuple[list[Cliq
     return kept, left
 
 
-def within(measurements: Measurements, schema: Schema, cells: int) -> list[Clique]:
+def cliques_in_tree(measurements: Measurements, schema: Schema, cells: int) -> list[Clique]:
     """The measured cliques, in the order they were measured, that one tree of so many cells holds.
 
     A large one holds pairs alone, unless it has room for everything.
     """
     sizes = column_sizes(schema)
     cliques = list(dict.fromkeys(tuple(n for n in schema if n in m.clique) for m in measurements if len(m.clique) > 1))
-    if hold_all(cliques, sizes, cells):
+    if fits_one_tree(cliques, sizes, cells):
         return cliques
-    growth = Growth(sizes)
+    growth = TreeGrowth(sizes)
     kept: list[Clique] = []
     refused = 0
     for clique in cliques:
-        limit = cells if len(clique) < 3 else min(cells, ACROSS)
-        fits = growth.holds(clique) or (refused < FULL and growth.cells + growth.cost(clique) <= limit)
+        limit = cells if len(clique) < 3 else min(cells, MAX_TRIPLE_TREE_CELLS)
+        fits = growth.holds(clique) or (
+            refused < MAX_CONSECUTIVE_REFUSALS and growth.cells + growth.cost(clique) <= limit
+        )
         refused = 0 if fits else refused + 1
         if fits and growth.cells <= limit:
             growth.add(clique)
@@ -159,15 +167,15 @@ def within(measurements: Measurements, schema: Schema, cells: int) -> list[Cliqu
     return kept
 
 
-def hold_all(cliques: Sequence[Clique], sizes: Mapping[str, int], cells: int) -> bool:
+def fits_one_tree(cliques: Sequence[Clique], sizes: Mapping[str, int], cells: int) -> bool:
     """Whether one tree of so many cells holds all of these, and a fit to it is no long work.
 
     >>> sizes = dict.fromkeys("abcd", 10)
-    >>> [hold_all(list(combinations("abcd", 3)), sizes, cells) for cells in (1_000, 10_000)]
+    >>> [fits_one_tree(list(combinations("abcd", 3)), sizes, cells) for cells in (1_000, 10_000)]
     [False, True]
     """
-    growth = Growth(sizes)
-    most = min(cells, WORK[small(cliques, sizes)] / max(len(cliques), 1))
+    growth = TreeGrowth(sizes)
+    most = min(cells, MAX_JOINT_FIT_WORK[are_small_marginals(cliques, sizes)] / max(len(cliques), 1))
     for clique in cliques:
         if growth.holds(clique):
             continue
@@ -177,31 +185,31 @@ def hold_all(cliques: Sequence[Clique], sizes: Mapping[str, int], cells: int) ->
     return True
 
 
-def small(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> bool:
+def are_small_marginals(cliques: Iterable[Clique], sizes: Mapping[str, int]) -> bool:
     """Whether none of these marginals has many cells.
 
-    >>> small([("a", "b", "c")], {"a": 3, "b": 4, "c": 5}), small([("a", "b", "c")], {"a": 4, "b": 4, "c": 5})
+    >>> are_small_marginals([("a", "b", "c")], {"a": 3, "b": 4, "c": 5}), are_small_marginals([("a", "b", "c")], {"a": 4, "b": 4, "c": 5})
     (True, False)
     """
-    return all(math.prod(sizes[name] for name in clique) <= SMALL for clique in cliques)
+    return all(math.prod(sizes[name] for name in clique) <= MAX_SMALL_MARGINAL_CELLS for clique in cliques)
 
 
-def at_least_chance(far: Mapping[Clique, float], expected: Mapping[Clique, Array]) -> dict[Clique, float]:
+def floor_at_chance(far: Mapping[Clique, float], expected: Mapping[Clique, Array]) -> dict[Clique, float]:
     """Distances of marginals beyond their parts, none less than most of what chance makes of counts: rows are never as even as a model.
 
-    >>> far = at_least_chance({("a", "b"): 0.0, ("b", "c"): 90.0}, {("a", "b"): np.full((2, 2), 25.0)})
+    >>> far = floor_at_chance({("a", "b"): 0.0, ("b", "c"): 90.0}, {("a", "b"): np.full((2, 2), 25.0)})
     >>> {r: round(d) for r, d in far.items()}
     {('a', 'b'): 6, ('b', 'c'): 90}
     """
 
-    def least(table: Array) -> float:
+    def chance_distance(table: Array) -> float:
         free = math.prod(1 - 1 / n for n in table.shape)
-        return CHANCE * MEAN * math.sqrt(free) * float(np.sqrt(np.maximum(table, 0)).sum())
+        return MIN_CHANCE_SHARE * MEAN_ABS_NORMAL * math.sqrt(free) * float(np.sqrt(np.maximum(table, 0)).sum())
 
-    return {r: max(d, least(expected[r])) if r in expected else d for r, d in far.items()}
+    return {r: max(d, chance_distance(expected[r])) if r in expected else d for r, d in far.items()}
 
 
-def fitted(measurements: Measurements, held: Sequence[Clique]) -> Measurements:
+def reduce_triples_to_pairs(measurements: Measurements, held: Sequence[Clique]) -> Measurements:
     """Triples that are no part of the tree give way to their sums, which tell of the pairs.
 
     Sums of one triple share its noise where they share a column. That is not accounted for: single columns are known better from elsewhere.
@@ -209,11 +217,11 @@ def fitted(measurements: Measurements, held: Sequence[Clique]) -> Measurements:
     sets = {frozenset(clique) for clique in held}
     kept = [m for m in measurements if len(m.clique) < 3 or frozenset(m.clique) in sets]
     outside = [m for m in measurements if len(m.clique) > 2 and frozenset(m.clique) not in sets]
-    sums = [(m, p) for m in outside for p in combinations(m.clique, 2) if contrasted(m.clique, m.maps) <= set(p)]
-    return replace(measurements, items=(*kept, *(_summed(m, p) for m, p in sums)))
+    sums = [(m, p) for m in outside for p in combinations(m.clique, 2) if contrast_columns(m.clique, m.maps) <= set(p)]
+    return replace(measurements, items=(*kept, *(_sum_to_pair(m, p) for m, p in sums)))
 
 
-def _summed(whole: Measurement, pair: Clique) -> Measurement:
+def _sum_to_pair(whole: Measurement, pair: Clique) -> Measurement:
     """What a measured marginal says of two of its columns: noise adds up with the cells that are summed."""
     gone = tuple(i for i, name in enumerate(whole.clique) if name not in pair)
     values = np.asarray(whole.values.sum(axis=gone), np.int64)
@@ -222,19 +230,19 @@ def _summed(whole: Measurement, pair: Clique) -> Measurement:
     return replace(whole, clique=pair, maps=maps, values=values, scale=whole.scale * widened)
 
 
-def columns_off(schema: Schema, found: Measurements, names: Iterable[str]) -> dict[str, float]:
+def column_errors(schema: Schema, found: Measurements, names: Iterable[str]) -> dict[str, float]:
     """How far the counts of each column are off in the mean, told from the noise of everything that was measured of it."""
-    pooled = Residuals.of(schema, found)
+    pooled = PooledResiduals.of(schema, found)
     variance = {name: pooled.variance((name,)) for name in names}
-    return {name: MEAN * float(np.sqrt(v).sum()) for name, v in variance.items() if np.all(np.isfinite(v))}
+    return {name: MEAN_ABS_NORMAL * float(np.sqrt(v).sum()) for name, v in variance.items() if np.all(np.isfinite(v))}
 
 
-def beyond(
+def subtract_inner_errors(
     far: Mapping[Clique, float], off: Mapping[str, float], pairs: Mapping[Clique, float] | None = None
 ) -> dict[Clique, float]:
     """Distances of marginals from a model without what their columns, and their pairs, are off by: at right angles to the rest.
 
-    >>> {r: round(d) for r, d in beyond({("a", "b"): 50.0}, {"a": 30.0, "b": 0.0}).items()}
+    >>> {r: round(d) for r, d in subtract_inner_errors({("a", "b"): 50.0}, {"a": 30.0, "b": 0.0}).items()}
     {('a', 'b'): 40}
     """
     inner: dict[Clique, float] = {(name,): error for name, error in off.items()} | dict(pairs or {})
@@ -244,16 +252,16 @@ def beyond(
     }
 
 
-def with_columns(
-    prospects: Prospects,
+def add_column_candidates(
+    prospects: Candidates,
     off: Mapping[str, float],
     sizes: Mapping[str, int],
     columns: Mapping[str, float],
     order: float,
     noise: float,
     power: float,
-    maps: Mapping[Clique, Maps],
-) -> Prospects:
+    maps: Mapping[Clique, AxisMaps],
+) -> Candidates:
     """The same with every single column that was counted and how far it is `off`; `columns` says how much of the workload holds each.
 
     What a column's error costs is told after the gains of the others are taken off: a marginal of the workload is off by what its columns,
@@ -268,12 +276,14 @@ def with_columns(
     for name, error in off.items():
         single: Clique = (name,)
         ratios = [error / math.sqrt(order * error**2 + others * rest**2) for r, rest in after.items() if name in r]
-        curves[single] = gain_curve(np.ones(sizes[name]), error, noise * saving(maps.get(single, ())), power)
+        curves[single] = gain_curve(
+            np.ones(sizes[name]), error, noise * contrast_noise_ratio(maps.get(single, ())), power
+        )
         weights[single], far[single] = columns[name] * float(np.mean(ratios)) if ratios else 0.0, error
-    return prospects | Prospects(curves, weights, far, {single: sizes[single[0]] for single in far}, power)
+    return prospects | Candidates(curves, weights, far, {single: sizes[single[0]] for single in far}, power)
 
 
-def hidden(distances: Sequence[Distance], far: Mapping[Clique, float], clear: float) -> bool:
+def is_hidden_by_noise(distances: Sequence[Distance], far: Mapping[Clique, float], clear: float) -> bool:
     """Whether marginals may well differ in how far they are from the model, and noise above `clear` hides which is how far.
 
     Where they are about as far as each other, all of them are worth about the same, and no better look is needed to tell. Where noise
@@ -281,43 +291,45 @@ def hidden(distances: Sequence[Distance], far: Mapping[Clique, float], clear: fl
     """
     if not distances:
         return False
-    values, noise = _read(distances)
+    values, noise = _distances_and_variance(distances)
     beyond_noise = float(values.var()) - noise
     doubt = 2 * noise * math.sqrt(2 / values.size)
     spread = math.sqrt(max(beyond_noise, 0.0))
     could = math.sqrt(max(beyond_noise + doubt, 0.0))
-    return math.sqrt(noise) > max(clear, HIDES * spread) and could > DIFFER * float(np.mean([*far.values()]))
+    return math.sqrt(noise) > max(clear, MIN_NOISE_TO_SPREAD * spread) and could > MIN_SPREAD_TO_MEAN * float(
+        np.mean([*far.values()])
+    )
 
 
-def told(distances: Sequence[Distance]) -> float:
+def signal_share(distances: Sequence[Distance]) -> float:
     """The share of what noisy distances differ by that is not their noise; none of them tell nothing."""
     if not distances:
         return 0.0
-    values, noise = _read(distances)
+    values, noise = _distances_and_variance(distances)
     spread = max(float(values.var()) - noise, 0.0)
     return spread / (spread + noise) if noise > 0 else 1.0
 
 
-def _read(distances: Sequence[Distance]) -> tuple[Array, float]:
+def _distances_and_variance(distances: Sequence[Distance]) -> tuple[Array, float]:
     """The distances in rows, and the variance of their noise."""
     some = distances[0]
     return np.array([float(d) for d in distances]), noise_variance(some.law, some.scale) / some.grid**2
 
 
-def settled(distances: Mapping[Clique, Distance]) -> dict[Clique, float]:
+def shrink_distances(distances: Mapping[Clique, Distance]) -> dict[Clique, float]:
     """Noisy distances drawn to their mean as far as their noise suggests, the mean by its own error to nothing, none of them negative.
 
     >>> from fractions import Fraction
     >>> from understudy.accounting import Cost, Currency, Law
     >>> def far(name, value): return Distance((name,), value, 1, Law.ROUNDED_GAUSSIAN, Fraction(30), Cost(Currency.GDP, Fraction(1)))
-    >>> {r[0]: round(d) for r, d in settled({("a",): far("a", 100), ("b",): far("b", 163), ("c",): far("c", -80)}).items()}
+    >>> {r[0]: round(d) for r, d in shrink_distances({("a",): far("a", 100), ("b",): far("b", 163), ("c",): far("c", -80)}).items()}
     {'a': 79, 'b': 137, 'c': 0}
     """
     if not distances:
         return {}
-    values, noise = _read(list(distances.values()))
+    values, noise = _distances_and_variance(list(distances.values()))
     mean = float(values.mean())
     # The mean is noisy too: what is surely there of it.
     middle = max(mean - math.sqrt(noise / values.size), 0.0)
-    drawn = middle + told(list(distances.values())) * (values - mean)
+    drawn = middle + signal_share(list(distances.values())) * (values - mean)
     return {r: max(float(d), 0.0) for r, d in zip(distances, drawn, strict=True)}

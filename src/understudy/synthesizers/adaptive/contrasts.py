@@ -22,45 +22,45 @@ from understudy.accounting.neighbours import Neighbours
 from understudy.measurements import AxisMap, Centring, Clique, Identity
 from understudy.schema import Schema
 
-Maps = tuple[AxisMap, ...]
+AxisMaps = tuple[AxisMap, ...]
 
-SMALL = 2
+CONTRAST_COLUMN_CODES = 2
 """Values of a column whose differences are asked for."""
 
 
-def contrasts(
+def contrast_maps(
     schema: Schema, cliques: Iterable[Clique], neighbours: Neighbours, currency: Currency
-) -> dict[Clique, Maps]:
+) -> dict[Clique, AxisMaps]:
     """How to ask for those of these marginals that have a contrast, where the total is known; the others are asked for as they are.
 
     >>> from understudy.schema import Boolean, Integer
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Integer(name="visits", min=0, max=9, nullable=False)))
-    >>> contrasts(schema, [("smoker",), ("visits",), ("smoker", "visits")], Neighbours.ADD_REMOVE, Currency.GDP)
+    >>> contrast_maps(schema, [("smoker",), ("visits",), ("smoker", "visits")], Neighbours.ADD_REMOVE, Currency.GDP)
     {('smoker',): (Centring(size=2),), ('smoker', 'visits'): (Centring(size=2), Identity(size=10))}
     """
     if neighbours is not Neighbours.ADD_REMOVE or currency is Currency.PURE:
         return {}
-    found: dict[Clique, Maps] = {}
+    found: dict[Clique, AxisMaps] = {}
     for clique in cliques:
         sizes = schema.sizes(clique)
-        if SMALL in sizes and schema.zeros(clique) is None:
-            found[clique] = tuple(Centring(n) if n == SMALL else Identity(n) for n in sizes)
+        if CONTRAST_COLUMN_CODES in sizes and schema.zeros(clique) is None:
+            found[clique] = tuple(Centring(n) if n == CONTRAST_COLUMN_CODES else Identity(n) for n in sizes)
     return found
 
 
-def contrasted(clique: Clique, maps: Sequence[AxisMap]) -> frozenset[str]:
+def contrast_columns(clique: Clique, maps: Sequence[AxisMap]) -> frozenset[str]:
     """The columns of which differences are asked: an answer tells of a smaller marginal only if that holds all of them.
 
-    >>> contrasted(("smoker", "visits"), (Centring(2), Identity(10)))
+    >>> contrast_columns(("smoker", "visits"), (Centring(2), Identity(10)))
     frozenset({'smoker'})
     """
     return frozenset(name for name, m in zip(clique, maps, strict=True) if isinstance(m, Centring))
 
 
-def saving(maps: Sequence[AxisMap]) -> float:
+def contrast_noise_ratio(maps: Sequence[AxisMap]) -> float:
     """The deviation of noise in rows, as a share of what a plain marginal would have at the same price.
 
-    >>> round(saving((Centring(2), Identity(10))) ** 2, 3), saving((Identity(2), Identity(10)))
+    >>> round(contrast_noise_ratio((Centring(2), Identity(10))) ** 2, 3), contrast_noise_ratio((Identity(2), Identity(10)))
     (0.5, 1.0)
     """
     return math.sqrt(math.prod(1 - 1 / m.size for m in maps if isinstance(m, Centring)))

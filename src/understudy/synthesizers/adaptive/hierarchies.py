@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from understudy.measurements import AxisMap, Clique, Identity, Partition
 from understudy.schema import Categorical, Schema
 
-MANY = 16
+MAX_UNGROUPED_CODES = 16
 """A column of at most so many codes is fine enough as it is."""
 
-GROUPS = 32
+MAX_HIERARCHY_GROUPS = 32
 """Of several levels, the one with the most groups that are no more than this is taken; else the one with the fewest."""
 
 
@@ -32,10 +32,10 @@ def level_of(schema: Schema, name: str) -> Partition | None:
     (0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)
     """
     column, size = schema[name], schema.codecs[name].size
-    if not isinstance(column, Categorical) or not column.levels or size <= MANY:
+    if not isinstance(column, Categorical) or not column.levels or size <= MAX_UNGROUPED_CODES:
         return None
     counted = {level: len(set(groups)) for level, groups in column.levels.items()}
-    small = [level for level, groups in counted.items() if groups <= GROUPS]
+    small = [level for level, groups in counted.items() if groups <= MAX_HIERARCHY_GROUPS]
     chosen = max(small, key=counted.__getitem__) if small else min(counted, key=counted.__getitem__)
     place: dict[str, int] = {}
     bins = [place.setdefault(group, len(place)) for group in column.levels[chosen]]
@@ -53,15 +53,15 @@ def coarse_maps(schema: Schema, cliques: Sequence[Clique]) -> dict[Clique, tuple
     }
 
 
-def cells(axes: Sequence[AxisMap]) -> int:
+def mapped_cells(axes: Sequence[AxisMap]) -> int:
     """Cells of a marginal behind its maps."""
     return prod(axis.out for axis in axes)
 
 
-def through(axes: Sequence[AxisMap], table: NDArray[np.float64]) -> NDArray[np.float64]:
+def apply_maps(axes: Sequence[AxisMap], table: NDArray[np.float64]) -> NDArray[np.float64]:
     """A marginal behind its maps.
 
-    >>> through((Partition((0, 0, 1)), Identity(2)), np.ones((3, 2))).tolist()
+    >>> apply_maps((Partition((0, 0, 1)), Identity(2)), np.ones((3, 2))).tolist()
     [[2.0, 2.0], [1.0, 1.0]]
     """
     for axis, map_ in enumerate(axes):
@@ -72,7 +72,7 @@ def through(axes: Sequence[AxisMap], table: NDArray[np.float64]) -> NDArray[np.f
     return table
 
 
-def coarser(
+def cliques_better_coarse(
     fine: Mapping[Clique, NDArray[np.float64]], coarse: Mapping[Clique, NDArray[np.float64]], part: int
 ) -> list[Clique]:
     """The marginals that gain more when measured coarsely, by their curves of gains at one part of the budget."""

@@ -18,43 +18,49 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from understudy.measurements import Clique
-from understudy.synthesizers.adaptive.contrasts import Maps
+from understudy.synthesizers.adaptive.contrasts import AxisMaps
 from understudy.synthesizers.base import Curator
-from understudy.synthesizers.published.residual import SWEEPS, Plan
+from understudy.synthesizers.published.residual import REWEIGHTING_SWEEPS, ResidualPlan
 
-TOLD = 0.3
+MIN_SIGNAL_SHARE = 0.3
 """The share of what distances differ by that must not be noise for them to be worth following."""
 
-HIDE, MANY = 1.0, 1000
+MAX_UNSELECTED_NOISE_SHARE, MAX_UNSELECTED_PAIRS = 1.0, 1000
 """The noise of a distance, as a share of all rows, above which numbers tell nothing either, and the most that are asked for at once."""
 
-DRAWN = 0.5
+SHRUNK_PAIR_NOISE_WEIGHT = 0.5
 """What the noise of a pair counts, in parts of what it would if no number were drawn anywhere."""
 
 
-def tells_columns(pair: Clique, sizes: Mapping[str, int], looks: Mapping[str, float], power: float) -> bool:
+def pair_covers_columns(pair: Clique, sizes: Mapping[str, int], looks: Mapping[str, float], power: float) -> bool:
     """Whether the sums of a pair with the whole budget have no more noise than columns with these parts of it.
 
     >>> small, large = {"a": 8, "b": 20}, {"a": 80, "b": 200}
-    >>> [tells_columns(("a", "b"), sizes, {"a": 0.04, "b": 0.06}, 0.5) for sizes in (small, large)]
+    >>> [pair_covers_columns(("a", "b"), sizes, {"a": 0.04, "b": 0.06}, 0.5) for sizes in (small, large)]
     [True, False]
     """
     a, b = pair
     return all(math.sqrt(sizes[other]) <= looks[name] ** -power for name, other in ((a, b), (b, a)))
 
 
-def numbers(
-    curator: Curator, pairs: Mapping[Clique, float], maps: Mapping[Clique, Maps], had: Fraction
+def binary_pair_parts(
+    curator: Curator, pairs: Mapping[Clique, float], maps: Mapping[Clique, AxisMaps], had: Fraction
 ) -> dict[Clique, float]:
     """The parts of what is left that these pairs and their columns get, if each pair is one number; columns `had` a part already.
 
     Nothing if they are not.
     """
     sizes = {n for pair in pairs for n in curator.schema.sizes(pair)}
-    if sizes != {2} or any(pair not in maps for pair in pairs) or not 1 < len(pairs) <= MANY:
+    if sizes != {2} or any(pair not in maps for pair in pairs) or not 1 < len(pairs) <= MAX_UNSELECTED_PAIRS:
         return {}
-    plan = Plan.of(curator.schema, pairs, set(pairs), curator.neighbours, curator.currency).settled(SWEEPS)
+    plan = ResidualPlan.of(curator.schema, pairs, set(pairs), curator.neighbours, curator.currency).minimise_l1_error(
+        REWEIGHTING_SWEEPS
+    )
     parts = {q.clique: float(part) for q, part in zip(plan.questions, plan.parts, strict=True) if q.clique and part > 0}
     columns = sum(part for clique, part in parts.items() if len(clique) == 1)
     rest = max(1 - float(had) / columns, 0.0) if columns else 0.0
-    return {c: part * (rest if len(c) == 1 else DRAWN) for c, part in parts.items() if len(c) > 1 or rest > 0}
+    return {
+        c: part * (rest if len(c) == 1 else SHRUNK_PAIR_NOISE_WEIGHT)
+        for c, part in parts.items()
+        if len(c) > 1 or rest > 0
+    }

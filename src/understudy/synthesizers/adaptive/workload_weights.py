@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from understudy.measurements import Clique
 
 Array = NDArray[np.float64]
-Places = NDArray[np.intp]
+ColumnIndices = NDArray[np.intp]
 
 
 def pair_weights(workload: Mapping[Clique, float], names: Sequence[str]) -> dict[Clique, float]:
@@ -26,7 +26,7 @@ def pair_weights(workload: Mapping[Clique, float], names: Sequence[str]) -> dict
     """
     many = len(names)
     found = np.zeros(many * many)
-    for places, weights in _placed(workload, names):
+    for places, weights in _index_cliques(workload, names):
         for i, j in combinations(range(places.shape[1]), 2):
             one, other = places[:, i], places[:, j]
             known = one >= 0  # rows ascend, and what has no place comes first
@@ -41,7 +41,7 @@ def column_weights(workload: Mapping[Clique, float], names: Sequence[str]) -> di
     {'a': 1.0, 'b': 3.0, 'c': 3.0, 'd': 0.0}
     """
     found = np.zeros(len(names))
-    for places, weights in _placed(workload, names):
+    for places, weights in _index_cliques(workload, names):
         known = places >= 0
         found += np.bincount(places[known], np.repeat(weights, places.shape[1])[known.ravel()], len(names))
     return dict(zip(names, found.tolist(), strict=True))
@@ -58,20 +58,20 @@ def mean_order(weights: Mapping[Clique, float], columns: Mapping[str, float]) ->
     return 1 + 2 * pairs / max(sum(columns.values()), 1e-300)
 
 
-def strongest(
+def strongest_triples(
     weights: Mapping[Clique, float], far: Mapping[Clique, float], sizes: Mapping[str, int], largest: int, many: int
 ) -> list[Clique]:
     """So many triples of at most `largest` cells, those first whose pairs are `far` off and that weigh most.
 
     >>> weights = dict.fromkeys([("a", "b", "c"), ("a", "b", "d"), ("b", "c", "d")], 1.0)
-    >>> strongest(weights, {("a", "d"): 5.0, ("c", "d"): 6.0}, dict.fromkeys("abcd", 2), 8, 2)
+    >>> strongest_triples(weights, {("a", "d"): 5.0, ("c", "d"): 6.0}, dict.fromkeys("abcd", 2), 8, 2)
     [('b', 'c', 'd'), ('a', 'b', 'd')]
     """
     names = list(sizes)
     triples: dict[Clique, float] = {r: weight for r, weight in weights.items() if len(r) == 3}
     if not triples:
         return []
-    ((places, parts),) = _placed(triples, names)
+    ((places, parts),) = _index_cliques(triples, names)
     place = {name: i for i, name in enumerate(names)}
     off = np.zeros((len(names), len(names)))
     for pair, distance in far.items():
@@ -86,7 +86,7 @@ def strongest(
     return [listed[i] for i in fits[np.argsort(-strong[fits], kind="stable")[:many]]]
 
 
-def _placed(workload: Mapping[Clique, float], names: Sequence[str]) -> Iterator[tuple[Places, Array]]:
+def _index_cliques(workload: Mapping[Clique, float], names: Sequence[str]) -> Iterator[tuple[ColumnIndices, Array]]:
     """Cliques of one length after the other: the numbers of their columns, ascending in each row, and their weights; -1 is no number."""
     place = {name: i for i, name in enumerate(names)}
     lengths: dict[int, list[Clique]] = defaultdict(list)

@@ -37,9 +37,9 @@ from understudy.accounting.cost import Currency
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
 from understudy.models.estimates.noise_moments import noise_variance
-from understudy.models.fitting.estimate import LIMIT_CELLS, estimate
-from understudy.models.inference.growth_bounds import widenings
-from understudy.models.inference.junction_tree import JunctionTree, forecast
+from understudy.models.fitting.estimate import MAX_FIT_CELLS, fit_measurements
+from understudy.models.inference.growth_bounds import bound_pair_growth
+from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
@@ -52,12 +52,12 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import too_large, varied, within
+from understudy.synthesizers.budget_split import split_by_cells, too_large_note, varying_columns
 
-LOOSE = 0.1
+ROUND_FIT_TOLERANCE = 0.1
 """How far a fit between two rounds goes: its gap as a share of the loss that noise alone leaves."""
 
-FORECASTS = 100
+MAX_ROUND_FORECASTS = 100
 """Marginals whose tree is forecast between two fits, where a bound on its size is too large to tell."""
 
 
@@ -97,12 +97,12 @@ class AIM(Synthesizer):
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
         """One-ways, then round by round what is worst, until the budget is spent."""
         schema, power = curator.schema, noise_power(curator.currency)
-        pool = Pool.of(schema, workload, self.largest)
+        pool = CandidatePool.of(schema, workload, self.largest)
         progress("measuring", 0.0)
-        _, huge = within(schema, combinations(varied(schema), 2), self.largest)
+        _, huge = split_by_cells(schema, combinations(varying_columns(schema), 2), self.largest)
         wanted = [pair for pair in huge if any(set(pair) <= set(clique) for clique in workload.cliques)]
         if wanted:
-            progress(too_large(self.largest, wanted), 0.0)
+            progress(too_large_note(self.largest, wanted), 0.0)
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
         weights = [math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles]
@@ -112,7 +112,7 @@ class AIM(Synthesizer):
         first = curator.measure(singles, share=share * (1 - self.selection) * len(singles), weights=weights)
         found += first
         unit = unit_noise(first, 1 - curator.left, power)
-        state = estimate(schema, found, tolerance=LOOSE)
+        state = fit_measurements(schema, found, tolerance=ROUND_FIT_TOLERANCE)
         picks = self.picks or max(1, len(schema) // 12) ** 2
         last, turn = False, 0
         while not last:
@@ -123,10 +123,14 @@ class AIM(Synthesizer):
             noise = unit * float(part * (1 - self.selection)) ** -power
             room = self.cells * float(1 - curator.left + now * part)
             candidates = pool.candidates(state.model, room=room, noise=noise, most=self.candidates)
-            estimates = _estimates(state.model, candidates)
-            bought = self._round(curator, pool, estimates, part=part, noise=noise, picks=now, room=room, last=last)
+            estimates = _model_marginals(state.model, candidates)
+            bought = self._measure_round(
+                curator, pool, estimates, part=part, noise=noise, picks=now, room=room, last=last
+            )
             found += bought
-            state = estimate(schema, found, warm=state, tolerance=LOOSE, limit_cells=self._limit)
+            state = fit_measurements(
+                schema, found, warm=state, tolerance=ROUND_FIT_TOLERANCE, limit_cells=self._max_fit_cells
+            )
             progress(f"measuring round {turn}", float(1 - curator.left))
             settled = [
                 np.abs(state.model.marginal(m.clique) - estimates[m.clique]).sum() <= noise * m.values.size
@@ -136,24 +140,24 @@ class AIM(Synthesizer):
                 share *= round(2 ** (1 / power))  # half the noise
         tree = state.model.beliefs.tree
         apart = [r for r in pool.weights if len(r) == 2 and tree.home(r) is None]
-        beyond = set(apart) - set(pool.fitting(apart, self.cells))
+        beyond = set(apart) - set(pool.affordable_cliques(apart, self.cells))
         if beyond:
-            progress(too_large(self.cells, sorted(beyond)), 0.0)
+            progress(too_large_note(self.cells, sorted(beyond)), 0.0)
         return found
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002
         """The maximum-entropy model of everything measured, fitted until it has converged."""
-        return estimate(schema, measurements, limit_cells=self._limit).model
+        return fit_measurements(schema, measurements, limit_cells=self._max_fit_cells).model
 
     @property
-    def _limit(self) -> int:
+    def _max_fit_cells(self) -> int:
         """What a fit may need at most: a marginal inside the tree is always affordable, and may turn it a little."""
-        return max(LIMIT_CELLS, 4 * self.cells)
+        return max(MAX_FIT_CELLS, 4 * self.cells)
 
-    def _round(
+    def _measure_round(
         self,
         curator: Curator,
-        pool: Pool,
+        pool: CandidatePool,
         estimates: dict[Clique, NDArray[np.float64]],
         *,
         part: Fraction,
@@ -175,17 +179,19 @@ class AIM(Synthesizer):
             bought += curator.measure([chosen], share=curator.left if last and pick == picks - 1 else share)
             pool.held.append(chosen)
             left = [r for r in left if r != chosen]
-            left = (pool.fitting(left, room, FORECASTS // picks) if pick < picks - 1 else left) or [chosen]
+            left = (
+                pool.affordable_cliques(left, room, MAX_ROUND_FORECASTS // picks) if pick < picks - 1 else left
+            ) or [chosen]
         return bought
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class CandidatePool:
     """Every marginal that may be measured and its weight, and what is held already.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name) for name in "abc"))
-    >>> Pool.of(schema, Workload((("a", "b"), ("b", "c")), (1.0, 2.0)), largest=100).weights["b", "c"]
+    >>> CandidatePool.of(schema, Workload((("a", "b"), ("b", "c")), (1.0, 2.0)), largest=100).weights["b", "c"]
     5.0
     """
 
@@ -194,7 +200,7 @@ class Pool:
     held: list[Clique] = field(default_factory=list)
 
     @classmethod
-    def of(cls, schema: Schema, workload: Workload, largest: int) -> Pool:
+    def of(cls, schema: Schema, workload: Workload, largest: int) -> CandidatePool:
         """The downward closure of a workload. Σ_s c_s·|r ∩ s| is a sum over the columns of r, so columns have weights too.
 
         A column with a single code adds nothing to any marginal and is left out.
@@ -220,13 +226,15 @@ class Pool:
         """Cells of a marginal."""
         return math.prod(self.columns[name] for name in clique)
 
-    def fitting(self, cliques: Iterable[Clique], room: float, tries: int = FORECASTS) -> list[Clique]:
+    def affordable_cliques(
+        self, cliques: Iterable[Clique], room: float, tries: int = MAX_ROUND_FORECASTS
+    ) -> list[Clique]:
         """Those that the model can hold one of besides what it holds already, within this many cells.
 
         A bound decides for most. Those beyond it are forecast, the nearest first, and not more than `tries`.
         """
         tree = JunctionTree.of([*((name,) for name in self.columns), *self.held], self.columns)
-        widths = widenings(tree)
+        widths = bound_pair_growth(tree)
         asked = list(cliques)
         fits, doubtful = set(), []
         for clique in asked:
@@ -237,7 +245,7 @@ class Pool:
             else:
                 doubtful.append((wider, self.size(clique), clique))
         for *_, clique in sorted(doubtful)[:tries]:
-            if forecast([*self.held, clique], self.columns) <= room:
+            if forecast_cells([*self.held, clique], self.columns) <= room:
                 fits.add(clique)
         return [clique for clique in asked if clique in fits]
 
@@ -257,7 +265,7 @@ class Pool:
         }
         gaining = [r for r in self.weights if len(r) == 1 or noise * self.size(r) < 2 * model.total]
         near = {r for r in gaining if len(r) == 1 or r in inside}
-        near.update(self.fitting((r for r in gaining if len(r) == 2 and r not in near), room))
+        near.update(self.affordable_cliques((r for r in gaining if len(r) == 2 and r not in near), room))
         found = [r for r in gaining if r in near]
         step = -(-len(found) // most)
         return found[len(self.held) % step :: step] if step > 1 else found
@@ -291,7 +299,7 @@ def unit_noise(bought: Measurements, share: Fraction, power: float) -> float:
     return mean * math.pow(share * one.cost.amount / paid, power)
 
 
-def _estimates(model: TreeModel, cliques: Sequence[Clique]) -> dict[Clique, NDArray[np.float64]]:
+def _model_marginals(model: TreeModel, cliques: Sequence[Clique]) -> dict[Clique, NDArray[np.float64]]:
     """The model's marginals; pairs too far apart in a wide tree to be brought together are left out."""
     try:
         return model.marginals(cliques)

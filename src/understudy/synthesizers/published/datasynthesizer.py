@@ -26,16 +26,16 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Measurements
-from understudy.models.model import Portable
+from understudy.models.model import PortableModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, option
 from understudy.synthesizers.published.independent import Independent
 from understudy.synthesizers.published.privbayes import PrivBayes
 from understudy.synthesizers.published.random import Random
 
-Mode = Literal["random", "independent", "correlated"]
+AttributeMode = Literal["random", "independent", "correlated"]
 
-HALF = Fraction(1, 2)
+STRUCTURE_BUDGET_PART = Fraction(1, 2)
 """The part of the budget that the correlated mode spends on structure."""
 
 
@@ -55,13 +55,15 @@ class DataSynthesizer(Synthesizer):
         paper='Ping, Stoyanovich, Howe, "DataSynthesizer: privacy-preserving synthetic datasets", SSDBM 2017',
     )
 
-    mode: Mode = option("correlated", "what is kept: nothing, single columns, or a network")
+    mode: AttributeMode = option("correlated", "what is kept: nothing, single columns, or a network")
     k: int | None = option(None, "parents of a column in correlated mode; none: as many as leave the tables useful")
     rows: int | None = option(None, "rows in random mode, which looks at none; none: the schema's, else 1000")
 
     def __post_init__(self) -> None:
-        if self.mode not in get_args(Mode):
-            raise Refused(f"datasynthesizer: `mode` must be one of {', '.join(get_args(Mode))}. Nothing was spent")
+        if self.mode not in get_args(AttributeMode):
+            raise Refused(
+                f"datasynthesizer: `mode` must be one of {', '.join(get_args(AttributeMode))}. Nothing was spent"
+            )
         if self.k is not None and self.mode != "correlated":
             raise Refused("datasynthesizer: only the correlated mode has parents. Leave `k` out. Nothing was spent")
         if self.k is not None and self.k < 0:
@@ -72,23 +74,23 @@ class DataSynthesizer(Synthesizer):
             raise Refused(
                 "datasynthesizer: only the random mode is told its rows; elsewhere ask for them when sampling. Nothing was spent"
             )
-        self._method(None)  # refuses what the mode's own module would refuse
+        self._mode_synthesizer(None)  # refuses what the mode's own module would refuse
         if self.mode == "random":
             object.__setattr__(self, "reads_rows", False)
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
         """What the mode asks."""
-        return self._method(curator.rows).measure(curator, workload, progress)
+        return self._mode_synthesizer(curator.rows).measure(curator, workload, progress)
 
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> Portable:
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> PortableModel:
         """The mode's model."""
-        return self._method(None).estimate(schema, measurements, rng)
+        return self._mode_synthesizer(None).estimate(schema, measurements, rng)
 
-    def _method(self, rows: int | None) -> Synthesizer:
+    def _mode_synthesizer(self, rows: int | None) -> Synthesizer:
         match self.mode:
             case "random":
                 return Random(rows=self.rows)
             case "independent":
                 return Independent(equal=True)
             case "correlated":
-                return PrivBayes(k=self.k, beta=HALF, score="l1" if rows is None else "I")
+                return PrivBayes(k=self.k, beta=STRUCTURE_BUDGET_PART, score="l1" if rows is None else "I")

@@ -27,7 +27,7 @@ from numpy.random import Generator
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
 from understudy.models.fitting.estimate import estimate_tree
-from understudy.models.inference.junction_tree import forecast
+from understudy.models.inference.junction_tree import forecast_cells
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
@@ -40,7 +40,15 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import LIMIT, cells, column_sizes, holdable, size_weights, too_large, varied
+from understudy.synthesizers.budget_split import (
+    DEFAULT_TREE_CELLS,
+    cell_count,
+    column_sizes,
+    holdable_cliques,
+    size_weights,
+    too_large_note,
+    varying_columns,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +68,7 @@ class Gaussian(Synthesizer):
     )
 
     size_aware: bool = option(True, "larger marginals get more of the budget; false: the same noise on all")
-    limit: int = option(LIMIT, "cells of the model; what is left out is said")
+    limit: int = option(DEFAULT_TREE_CELLS, "cells of the model; what is left out is said")
 
     def __post_init__(self) -> None:
         if self.limit < 1:
@@ -70,8 +78,8 @@ class Gaussian(Synthesizer):
         """One request for every marginal that fits."""
         schema = curator.schema
         progress("measuring", 0.0)
-        wanted = fitting(schema, workload, self.limit, progress)
-        sizes = [cells(schema, clique) for clique in wanted]
+        wanted = holdable_workload(schema, workload, self.limit, progress)
+        sizes = [cell_count(schema, clique) for clique in wanted]
         weights = size_weights(sizes, curator.currency, list(wanted.values()), equal=not self.size_aware)
         found = curator.known + public_total(curator) + curator.measure(list(wanted), share=1, weights=weights)
         progress("measuring", 1.0)
@@ -82,29 +90,29 @@ class Gaussian(Synthesizer):
         return estimate_tree(schema, measurements, limit_cells=self.limit)
 
 
-def fitting(schema: Schema, workload: Workload, limit: int, progress: Progress) -> dict[Clique, float]:
+def holdable_workload(schema: Schema, workload: Workload, limit: int, progress: Progress) -> dict[Clique, float]:
     """The part of a workload that one model can hold, with weights; a column that nothing else covers stands for itself.
 
     Columns with a single code tell nothing and are dropped from every clique.
     """
-    names = varied(schema)
-    wanted = weighed(workload, names)
+    names = varying_columns(schema)
+    wanted = weigh_cliques(workload, names)
     sizes = column_sizes(schema)
-    if max(map(len, wanted), default=0) > 2 and forecast(wanted, sizes) > limit:
-        wanted = weighed(Workload.of_order(schema, 2), names)
-    kept, left_out = holdable(schema, wanted, limit)
+    if max(map(len, wanted), default=0) > 2 and forecast_cells(wanted, sizes) > limit:
+        wanted = weigh_cliques(Workload.of_order(schema, 2), names)
+    kept, left_out = holdable_cliques(schema, wanted, limit)
     if left_out:
-        progress(too_large(limit, left_out), 0.0)
+        progress(too_large_note(limit, left_out), 0.0)
     covered = {name for clique in kept for name in clique}
     least = min(wanted.values(), default=1.0)
     alone: dict[Clique, float] = {(name,): least for name in names if name not in covered}
     return {clique: wanted[clique] for clique in kept} | alone
 
 
-def weighed(workload: Workload, names: Sequence[str]) -> dict[Clique, float]:
+def weigh_cliques(workload: Workload, names: Sequence[str]) -> dict[Clique, float]:
     """The workload's cliques without all other columns, in the order of these; the weights of equal ones are added up.
 
-    >>> weighed(Workload((("b", "a"), ("a", "b", "c")), (1.0, 2.0)), ["a", "b"])
+    >>> weigh_cliques(Workload((("b", "a"), ("a", "b", "c")), (1.0, 2.0)), ["a", "b"])
     {('a', 'b'): 3.0}
     """
     found: dict[Clique, float] = {}

@@ -38,10 +38,10 @@ from understudy.synthesizers.base import (
     public_total,
 )
 
-LIMIT = 1_000_000
+DEFAULT_HISTOGRAM_CELLS = 1_000_000
 """Cells that are still counted one by one."""
 
-Fit = Literal["project", "clamp", "rescale"]
+CountFit = Literal["project", "clamp", "rescale"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,23 +61,23 @@ class Histogram(Synthesizer):
         paper='Dwork, McSherry, Nissim, Smith, "Calibrating noise to sensitivity in private data analysis", TCC 2006',
     )
 
-    limit: int = option(LIMIT, "combinations of values; more are refused before anything is spent")
-    fit: Fit = option("project", "what becomes of negative counts: projected, cut at zero, or cut and rescaled")
+    limit: int = option(DEFAULT_HISTOGRAM_CELLS, "combinations of values; more are refused before anything is spent")
+    fit: CountFit = option("project", "what becomes of negative counts: projected, cut at zero, or cut and rescaled")
 
     def __post_init__(self) -> None:
         if self.limit < 1:
             raise Refused("histogram: `limit` must be at least 1. Nothing was spent")
-        if self.fit not in get_args(Fit):
-            raise Refused(f"histogram: `fit` must be one of {', '.join(get_args(Fit))}. Nothing was spent")
+        if self.fit not in get_args(CountFit):
+            raise Refused(f"histogram: `fit` must be one of {', '.join(get_args(CountFit))}. Nothing was spent")
 
     def check(self, schema: Schema, *, delta: Fraction) -> None:
         """Refuse a domain with more cells than the limit."""
         super().check(schema, delta=delta)
-        self._limited(schema, "Nothing was spent")
+        self._refuse_large_domain(schema, "Nothing was spent")
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """The whole domain, once; a domain that only discovery showed to be too large is refused here."""
-        self._limited(curator.schema, "Nothing was spent after discovery")
+        self._refuse_large_domain(curator.schema, "Nothing was spent after discovery")
         progress("measuring", 0.0)
         measured = curator.known + public_total(curator) + curator.measure([tuple(curator.schema)], share=1)
         progress("measuring", 1.0)
@@ -99,14 +99,14 @@ class Histogram(Synthesizer):
             return DenseModel(schema, 0.0, clique, uniform_shares(schema, clique))
         return DenseModel.from_counts(schema, clique, counts, total)
 
-    def _limited(self, schema: Schema, spent: str) -> None:
-        cells = math.prod(codec_of(schema[name]).size for name in schema if schema[name].closed)
+    def _refuse_large_domain(self, schema: Schema, spent: str) -> None:
+        cells = math.prod(codec_of(schema[name]).size for name in schema if schema[name].is_closed)
         if cells > self.limit:
             raise Refused(
-                f"histogram: the {len(schema)} columns together have {_about(cells)} cells, more than {self.limit:,}. "
+                f"histogram: the {len(schema)} columns together have {_rough_count(cells)} cells, more than {self.limit:,}. "
                 f"Use `stability` (only cells that occur), `independent` (each column), or fewer columns or bins. {spent}"
             )
 
 
-def _about(cells: int) -> str:
+def _rough_count(cells: int) -> str:
     return f"{cells:,}" if cells < 10**9 else f"10^{len(str(cells)) - 1}"

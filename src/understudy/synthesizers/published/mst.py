@@ -43,9 +43,9 @@ from numpy.typing import NDArray
 
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Identity, Measurements, Partition
-from understudy.models.estimates.residuals import Residuals
+from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.fitting.estimate import estimate_tree
-from understudy.models.inference.junction_tree import forecast
+from understudy.models.inference.junction_tree import forecast_cells
 from understudy.models.product import ProductModel
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
@@ -60,22 +60,22 @@ from understudy.synthesizers.base import (
     public_total,
 )
 from understudy.synthesizers.budget_split import (
-    LIMIT,
-    cells,
+    DEFAULT_TREE_CELLS,
+    cell_count,
     column_sizes,
     size_weights,
-    spelled,
-    too_large,
-    uncounted,
-    varied,
+    spell_cliques,
+    too_large_note,
+    uncounted_columns,
+    varying_columns,
 )
 
-Select = Literal["choices", "errors"]
+SelectionMode = Literal["choices", "errors"]
 
-RARE = 3.0
+RARE_COUNT_DEVIATIONS = 3.0
 """Deviations of the noise below which a count says nothing about its value."""
 
-Estimates = dict[Clique, NDArray[np.float64]]
+EdgeEstimates = dict[Clique, NDArray[np.float64]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,19 +93,21 @@ class MST(Synthesizer):
 
     singles: Fraction = option(Fraction(1, 4), "part of the budget for single columns")
     selection: Fraction = option(Fraction(1, 10), "part of the budget for choosing the tree")
-    select: Select = option("choices", "choose pair by pair, or release noisy weights (errors) of all pairs once")
+    select: SelectionMode = option(
+        "choices", "choose pair by pair, or release noisy weights (errors) of all pairs once"
+    )
     size_aware: bool = option(True, "larger marginals get more of the budget; false: all the same")
     compress: bool = option(False, "values rarer than three deviations of noise share a bin in every pair")
     public: tuple[Clique, ...] | None = option(None, "the pairs, from public data alone; nothing is spent on choosing")
-    limit: int = option(LIMIT, "cells of the largest pair; what is left out is said")
+    limit: int = option(DEFAULT_TREE_CELLS, "cells of the largest pair; what is left out is said")
 
     def __post_init__(self) -> None:
         if not (min(self.singles, self.selection) > 0 and self.singles + self.selection < 1):
             raise Refused(
                 "mst: `singles` and `selection` are parts above 0 that leave something to measure. Nothing was spent"
             )
-        if self.select not in get_args(Select):
-            raise Refused(f"mst: `select` must be one of {', '.join(get_args(Select))}. Nothing was spent")
+        if self.select not in get_args(SelectionMode):
+            raise Refused(f"mst: `select` must be one of {', '.join(get_args(SelectionMode))}. Nothing was spent")
         if self.limit < 1:
             raise Refused("mst: `limit` must be at least 1. Nothing was spent")
         for part in ("singles", "selection"):  # a float is taken for the decimal it stands for
@@ -121,8 +123,8 @@ class MST(Synthesizer):
             if unknown or len(set(clique)) != len(clique) or not clique:
                 what = f'"{unknown[0]}" is no column of the schema' if unknown else "a clique names each column once"
                 raise Refused(f"mst: `public`: {what}. Correct the list. Nothing was spent")
-        if self.public and schema.closed:
-            size = forecast(self.public, column_sizes(schema))
+        if self.public and schema.is_closed:
+            size = forecast_cells(self.public, column_sizes(schema))
             if size > self.limit:
                 raise Refused(
                     f"mst: `public` cliques together need {size:,} cells, more than {self.limit:,}. "
@@ -135,20 +137,22 @@ class MST(Synthesizer):
         return (
             ()
             if self.public is None
-            else (f"that these columns depend on each other: {spelled(self.public, most=20)}",)
+            else (f"that these columns depend on each other: {spell_cliques(self.public, most=20)}",)
         )
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """One-ways, a tree, its pairs."""
         schema = curator.schema
-        names = varied(schema)
+        names = varying_columns(schema)
         found = curator.known + public_total(curator)
-        edges = [p for p in combinations(names, 2) if cells(schema, p) <= self.limit] if self.public is None else []
+        edges = (
+            [p for p in combinations(names, 2) if cell_count(schema, p) <= self.limit] if self.public is None else []
+        )
         count = len(names) - len(components(names, edges))  # of choices, known before any is made
         choosing = Fraction(self.selection) if count else Fraction(0)
         measuring = 1 - Fraction(self.singles) - Fraction(self.selection) if count or self.public else Fraction(0)
         progress("measuring", 0.0)
-        found += self._one_ways(
+        found += self._measure_one_ways(
             curator, names, 1 if not measuring else self.singles / (self.singles + measuring + choosing)
         )
         progress("measuring", float(1 - curator.left))
@@ -159,9 +163,9 @@ class MST(Synthesizer):
         else:
             left_out = [pair for pair in combinations(names, 2) if pair not in set(edges)]
             if left_out:
-                progress(too_large(self.limit, left_out), 0.0)
-            pairs = self._tree(curator, ProductModel.from_measurements(schema, found), edges, count, progress)
-        maps = [self._maps(schema, found, pair) for pair in pairs]
+                progress(too_large_note(self.limit, left_out), 0.0)
+            pairs = self._choose_tree(curator, ProductModel.from_measurements(schema, found), edges, count, progress)
+        maps = [self._axis_maps(schema, found, pair) for pair in pairs]
         sizes = [int(np.prod([m.out for m in axes])) for axes in maps]
         weights = size_weights(sizes, curator.currency, equal=not self.size_aware)
         found += curator.measure(pairs, share=curator.left, weights=weights, maps=maps)
@@ -172,10 +176,10 @@ class MST(Synthesizer):
         """The maximum-entropy model of everything measured."""
         return estimate_tree(schema, measurements)
 
-    def _one_ways(self, curator: Curator, names: Sequence[str], share: Fraction | int) -> Measurements:
+    def _measure_one_ways(self, curator: Curator, names: Sequence[str], share: Fraction | int) -> Measurements:
         """Every column discovery has not counted; what it did count leaves its part to the pairs."""
         every: list[Clique] = [(name,) for name in names]
-        wanted = uncounted(curator, names) if share != 1 else uncounted(curator, names) or every
+        wanted = uncounted_columns(curator, names) if share != 1 else uncounted_columns(curator, names) or every
         if not wanted:
             return Measurements()
         size = dict(zip(every, self._weights(curator, every), strict=True))
@@ -183,9 +187,11 @@ class MST(Synthesizer):
         return curator.measure(wanted, share=share * max(part, Fraction(1, 1000)), weights=[size[c] for c in wanted])
 
     def _weights(self, curator: Curator, cliques: Sequence[Clique]) -> list[float]:
-        return size_weights([cells(curator.schema, c) for c in cliques], curator.currency, equal=not self.size_aware)
+        return size_weights(
+            [cell_count(curator.schema, c) for c in cliques], curator.currency, equal=not self.size_aware
+        )
 
-    def _tree(
+    def _choose_tree(
         self, curator: Curator, product: ProductModel, edges: Sequence[Clique], count: int, progress: Progress
     ) -> list[Clique]:
         estimates = {pair: product.marginal(pair) for pair in edges}
@@ -193,18 +199,18 @@ class MST(Synthesizer):
         if self.select == "errors":
             errors = curator.errors(estimates, share=share)
             order = sorted(edges, key=lambda pair: -float(errors[pair]))
-            return list(spanning(order))
+            return list(spanning_forest(order))
         chosen: list[Clique] = []
         for done in range(count):
-            apart = _apart(edges, chosen)
+            apart = _edges_between_components(edges, chosen)
             chosen.append(curator.choose({pair: estimates[pair] for pair in apart}, share=share / count))
             progress(f"selecting round {done + 1}", (done + 1) / count)
         return chosen
 
-    def _maps(self, schema: Schema, found: Measurements, clique: Clique) -> tuple[AxisMap, ...]:
+    def _axis_maps(self, schema: Schema, found: Measurements, clique: Clique) -> tuple[AxisMap, ...]:
         if not self.compress or schema.zeros(clique) is not None:
             return tuple(Identity(size) for size in schema.sizes(clique))
-        return tuple(_merged(schema, found, name) for name in clique)
+        return tuple(_merge_rare_codes(schema, found, name) for name in clique)
 
 
 def components(names: Sequence[str], edges: Sequence[Clique]) -> list[set[str]]:
@@ -222,10 +228,10 @@ def components(names: Sequence[str], edges: Sequence[Clique]) -> list[set[str]]:
     return list({id(part): part for part in found.values()}.values())
 
 
-def spanning(order: Sequence[Clique]) -> Iterator[Clique]:
+def spanning_forest(order: Sequence[Clique]) -> Iterator[Clique]:
     """Kruskal: of edges in this order, those that tie two components together.
 
-    >>> list(spanning([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]))
+    >>> list(spanning_forest([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]))
     [('a', 'b'), ('b', 'c'), ('c', 'd')]
     """
     part = {name: name for edge in order for name in edge}
@@ -236,18 +242,18 @@ def spanning(order: Sequence[Clique]) -> Iterator[Clique]:
             yield a, b
 
 
-def _apart(edges: Sequence[Clique], chosen: Sequence[Clique]) -> list[Clique]:
+def _edges_between_components(edges: Sequence[Clique], chosen: Sequence[Clique]) -> list[Clique]:
     names = list(dict.fromkeys(name for edge in edges for name in edge))
     label = {name: i for i, part in enumerate(components(names, chosen)) for name in part}
     return [(a, b) for a, b in edges if label[a] != label[b]]
 
 
-def _merged(schema: Schema, found: Measurements, name: str) -> AxisMap:
+def _merge_rare_codes(schema: Schema, found: Measurements, name: str) -> AxisMap:
     """Values that stand out of the noise on their own, all others as one; the column as it is where at most one does not."""
     (size,) = schema.sizes((name,))
-    pooled = Residuals.of(schema, found)
+    pooled = PooledResiduals.of(schema, found)
     counts, deviation = pooled.marginal((name,)), np.sqrt(pooled.variance((name,)))
-    rare = counts < RARE * deviation
+    rare = counts < RARE_COUNT_DEVIATIONS * deviation
     if rare.sum() <= 1 or not np.all(np.isfinite(deviation)):
         return Identity(size)
     bins = np.cumsum(~rare) - 1

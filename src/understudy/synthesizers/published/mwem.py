@@ -55,16 +55,16 @@ from understudy.synthesizers.base import (
     public_total,
 )
 
-LIMIT = 1_000_000
+DEFAULT_DOMAIN_CELLS = 1_000_000
 """Cells of the domain that are still held one by one."""
 
-EVEN = 0.1
+UNIFORM_START_PART = 0.1
 """The part of a start from a histogram that stays uniform: weights that are zero could never grow again."""
 
-FINEST = 2**20
+ROUND_SHARE_DENOMINATOR = 2**20
 """What is left of a share is rounded down to this grid, so that exact prices stay short."""
 
-Start = Literal["uniform", "histogram"]
+StartDistribution = Literal["uniform", "histogram"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,18 +90,20 @@ class MWEM(Synthesizer):
     whole: bool = option(True, "measure a whole marginal a round; false: one of its cells, as in the paper's figure")
     passes: int = option(10, "times that all answers so far are used again after each round")
     average: bool = option(False, "the mean of all rounds, as in the paper's figure, instead of the last")
-    start: Start = option("uniform", "begin with the uniform distribution, or with a noisy count of every combination")
+    start: StartDistribution = option(
+        "uniform", "begin with the uniform distribution, or with a noisy count of every combination"
+    )
     start_share: Fraction = option(Fraction(1, 2), "part of the budget for that noisy count")
     total_share: Fraction = option(Fraction(1, 20), "part of the budget for the number of rows, where it is private")
-    limit: int = option(LIMIT, "combinations of values; more are refused before anything is spent")
+    limit: int = option(DEFAULT_DOMAIN_CELLS, "combinations of values; more are refused before anything is spent")
 
     def __post_init__(self) -> None:
         if min(self.rounds, self.limit) < 1 or self.passes < 0:
             raise Refused(
                 "mwem: `rounds` and `limit` must be at least 1, `passes` not below 0. Change them. Nothing was spent"
             )
-        if self.start not in get_args(Start):
-            raise Refused(f"mwem: `start` must be one of {', '.join(get_args(Start))}. Nothing was spent")
+        if self.start not in get_args(StartDistribution):
+            raise Refused(f"mwem: `start` must be one of {', '.join(get_args(StartDistribution))}. Nothing was spent")
         if min(self.start_share, self.total_share) <= 0 or self.start_share + self.total_share >= 1:
             raise Refused(
                 "mwem: `start_share` and `total_share` are parts above 0 that leave something to measure. Nothing was spent"
@@ -115,51 +117,53 @@ class MWEM(Synthesizer):
     def check(self, schema: Schema, *, delta: Fraction) -> None:
         """Refuse a domain with more cells than the limit."""
         super().check(schema, delta=delta)
-        self._limited(schema, "Nothing was spent")
+        self._refuse_large_domain(schema, "Nothing was spent")
 
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
         """The number of rows where it is private, the start where one is bought, and the rounds."""
         schema = curator.schema
-        self._limited(schema, "Nothing was spent after discovery")
+        self._refuse_large_domain(schema, "Nothing was spent after discovery")
         found = curator.known + public_total(curator)
         if curator.rows is None and schema.rows is None:
             found += curator.measure([()], share=Fraction(self.total_share))
         if self.start == "histogram":
             found += curator.measure([tuple(schema)], share=Fraction(self.start_share))
         share = curator.left / self.rounds
-        state = self._begin(schema, found)
+        state = self._initial_weights(schema, found)
         for done in range(self.rounds):
             progress(f"measuring round {done + 1}", done / self.rounds)
-            answer = self._round(curator, workload, state, share)
+            answer = self._measure_round(curator, workload, state, share)
             found += answer
-            state.learn(answer[0], self.passes)
+            state.update_weights(answer[0], self.passes)
         progress("measuring", 1.0)
         return found
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> DenseModel:  # noqa: ARG002
         """The rounds once more, from what was measured in them."""
         first = len(measurements) - self.rounds
-        state = self._begin(schema, measurements[:first])
+        state = self._initial_weights(schema, measurements[:first])
         mean = np.zeros_like(state.shares)
         for answer in measurements[first:]:
             mean += state.shares / self.rounds
-            state.learn(answer, self.passes)
+            state.update_weights(answer, self.passes)
         shares = mean if self.average else state.shares
         return DenseModel(schema, max(state.total, 0.0), state.columns, shares / shares.sum())
 
-    def _begin(self, schema: Schema, found: Measurements) -> Weights:
+    def _initial_weights(self, schema: Schema, found: Measurements) -> MultiplicativeWeights:
         """The weights before the first round."""
         total, _ = pool_total(schema, found.of(()))
         shares = uniform_shares(schema, tuple(schema))
         if self.start == "histogram" and total > 0:
             counts = found.of(tuple(schema))[-1].values.astype(np.float64)
             near = project_simplex(counts, total, allowed=shares > 0) / total
-            shares = EVEN * shares + (1 - EVEN) * near
+            shares = UNIFORM_START_PART * shares + (1 - UNIFORM_START_PART) * near
         elif self.start == "uniform":
             shares = _known_columns(schema, found, shares)
-        return Weights(tuple(schema), shares, total)
+        return MultiplicativeWeights(tuple(schema), shares, total)
 
-    def _round(self, curator: Curator, workload: Workload, state: Weights, share: Fraction) -> Measurements:
+    def _measure_round(
+        self, curator: Curator, workload: Workload, state: MultiplicativeWeights, share: Fraction
+    ) -> Measurements:
         """Choose, then measure; with a single candidate there is nothing to choose."""
         cliques = list(dict.fromkeys(workload.cliques))
         estimates = {clique: state.marginal(clique) for clique in cliques}
@@ -169,13 +173,15 @@ class MWEM(Synthesizer):
             worth = [weights[clique] for clique in cliques]
             alone = len(cliques) == 1
             clique = cliques[0] if alone else curator.choose(estimates, share=share / 2, weights=worth)
-            return curator.measure([clique], share=_rest(share, before - curator.left))
+            return curator.measure([clique], share=_measuring_share(share, before - curator.left))
         clique, cell = curator.choose_cell(estimates, share=share / 2)
-        maps = tuple(_only(code, size) for code, size in zip(cell, curator.schema.sizes(clique), strict=True))
-        return curator.measure([clique], share=_rest(share, before - curator.left), maps=[maps])
+        maps = tuple(
+            _indicator_partition(code, size) for code, size in zip(cell, curator.schema.sizes(clique), strict=True)
+        )
+        return curator.measure([clique], share=_measuring_share(share, before - curator.left), maps=[maps])
 
-    def _limited(self, schema: Schema, spent: str) -> None:
-        cells = math.prod(codec_of(schema[name]).size for name in schema if schema[name].closed)
+    def _refuse_large_domain(self, schema: Schema, spent: str) -> None:
+        cells = math.prod(codec_of(schema[name]).size for name in schema if schema[name].is_closed)
         if cells > self.limit:
             about = f"{cells:,}" if cells < 10**12 else f"10^{len(str(cells)) - 1}"
             raise Refused(
@@ -184,7 +190,7 @@ class MWEM(Synthesizer):
             )
 
 
-class Weights:
+class MultiplicativeWeights:
     """Multiplicative weights over the cells of a domain, kept as logarithms: no step can overflow, and none is lost."""
 
     def __init__(self, columns: Clique, shares: NDArray[np.float64], total: float) -> None:
@@ -201,7 +207,7 @@ class Weights:
         summed: NDArray[np.float64] = np.asarray(self.shares.sum(axis=rest) * self.total)
         return summed.transpose([kept.index(name) for name in clique])
 
-    def learn(self, answer: Measurement, passes: int) -> None:
+    def update_weights(self, answer: Measurement, passes: int) -> None:
         """One step for a new answer, then so many passes over all answers so far."""
         self._seen.append(answer)
         self._step(answer)
@@ -221,7 +227,7 @@ class Weights:
         else:
             where: list[slice | int] = [slice(None)] * len(self.columns)
             for place, map_ in zip(places, answer.maps, strict=True):
-                where[place] = _code(map_)
+                where[place] = _indicated_code(map_)
             inside = tuple(where)
             count = float(answer.values[(-1,) * len(places)])
             self._log[inside] += (count - float(self.shares[inside].sum()) * self.total) / half
@@ -246,12 +252,12 @@ def error_bound(
     return 2 * rows * math.sqrt(math.log(cells) / rounds) + rounds * (4 * math.log(queries) + 6 * t) / epsilon
 
 
-def _only(code: int, size: int) -> Partition:
+def _indicator_partition(code: int, size: int) -> Partition:
     """One code in the last bin, all others in the first."""
     return Partition((0,)) if size == 1 else Partition(tuple(int(c == code) for c in range(size)))
 
 
-def _code(map_: object) -> int:
+def _indicated_code(map_: object) -> int:
     assert isinstance(map_, Partition), "a cell is measured as a partition"
     return map_.bins.index(max(map_.bins))
 
@@ -262,13 +268,13 @@ def _known_columns(schema: Schema, found: Measurements, shares: NDArray[np.float
         pooled = pool_marginal((name,), found.of((name,)))
         if pooled is not None and float(pooled.values.sum()) > 0:
             near = project_simplex(pooled.values, float(pooled.values.sum()))
-            kept = EVEN / len(near) + (1 - EVEN) * near / near.sum()
+            kept = UNIFORM_START_PART / len(near) + (1 - UNIFORM_START_PART) * near / near.sum()
             shares = shares * kept.reshape([-1 if i == axis else 1 for i in range(shares.ndim)])
     return np.asarray(shares / shares.sum(), np.float64)
 
 
-def _rest(share: Fraction, spent: Fraction) -> Fraction:
+def _measuring_share(share: Fraction, spent: Fraction) -> Fraction:
     """Half of a round's share, or more where the choice could not use its half."""
     if spent >= share * Fraction(49, 100):
         return share / 2
-    return share / 2 + Fraction(math.floor((share / 2 - spent) * FINEST), FINEST)
+    return share / 2 + Fraction(math.floor((share / 2 - spent) * ROUND_SHARE_DENOMINATOR), ROUND_SHARE_DENOMINATOR)

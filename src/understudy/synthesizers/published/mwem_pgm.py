@@ -26,7 +26,7 @@ from numpy.random import Generator
 
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
-from understudy.models.fitting.estimate import estimate, estimate_tree
+from understudy.models.fitting.estimate import estimate_tree, fit_measurements
 from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
@@ -41,23 +41,23 @@ from understudy.synthesizers.base import (
     public_total,
 )
 from understudy.synthesizers.budget_split import (
-    LIMIT,
-    Growth,
-    cells,
+    DEFAULT_TREE_CELLS,
+    TreeGrowth,
+    cell_count,
     column_sizes,
     mean_noise,
     scale_at,
     size_weights,
-    too_large,
-    uncounted,
-    varied,
+    too_large_note,
+    uncounted_columns,
+    varying_columns,
 )
-from understudy.synthesizers.published.gaussian import weighed
+from understudy.synthesizers.published.gaussian import weigh_cliques
 
-ROUNDS = 16
+MAX_MWEM_PGM_ROUNDS = 16
 """Rounds where nobody says, however many columns there are: each one fits a model."""
 
-MOST = 1_000
+MAX_WORKLOAD_CANDIDATES = 1_000
 """Candidates of a workload that are all considered in every round."""
 
 
@@ -80,7 +80,7 @@ class MWEMPGM(Synthesizer):
     rounds: int | None = option(None, "marginals chosen and measured; none: the number of columns, at most 16")
     selection: Fraction = option(Fraction(1, 10), "part of a round for its choice")
     start: bool = option(True, "begin with single columns; false: the uniform distribution, as in the paper")
-    limit: int = option(LIMIT, "cells of the last round's model; round i of T may use i/T of it")
+    limit: int = option(DEFAULT_TREE_CELLS, "cells of the last round's model; round i of T may use i/T of it")
 
     def __post_init__(self) -> None:
         if self.rounds is not None and self.rounds < 1:
@@ -93,36 +93,36 @@ class MWEMPGM(Synthesizer):
     def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
         """One-ways, then round after round."""
         schema = curator.schema
-        names = varied(schema)
-        wanted = candidates(schema, workload, self.limit, progress)
-        growth = Growth(column_sizes(schema), impossible_masks(schema))
-        rounds = self.rounds or min(len(names), ROUNDS)
+        names = varying_columns(schema)
+        wanted = workload_candidates(schema, workload, self.limit, progress)
+        growth = TreeGrowth(column_sizes(schema), impossible_masks(schema))
+        rounds = self.rounds or min(len(names), MAX_MWEM_PGM_ROUNDS)
         progress("measuring", 0.0)
         found = curator.known + public_total(curator)
         if not wanted:
-            return found + self._singles(curator, names, Fraction(1))
+            return found + self._measure_one_ways(curator, names, Fraction(1))
         share = Fraction(1, rounds + 1) if self.start else Fraction(10, 10 * rounds + 1)
         paid = share if self.start else share / 10
-        first = self._singles(curator, names, paid) if self.start else curator.measure([()], share=paid)
+        first = self._measure_one_ways(curator, names, paid) if self.start else curator.measure([()], share=paid)
         found += first
-        fit = estimate(schema, found, limit_cells=self.limit)
+        fit = fit_measurements(schema, found, limit_cells=self.limit)
         for done in range(rounds):
             last = done == rounds - 1
             part = curator.left if last else share
             choosing, measuring = part * Fraction(self.selection), part * (1 - Fraction(self.selection))
             noise = mean_noise(curator.currency, scale_at(curator.currency, first, measuring, paid))
-            open_now = small_enough(growth, wanted, self.limit * (done + 1) // rounds, self.limit)
+            open_now = candidates_within_cap(growth, wanted, self.limit * (done + 1) // rounds, self.limit)
             clique = curator.choose(
                 fit.model.marginals(open_now),
                 share=choosing,
                 weights=[wanted[c] for c in open_now],
-                penalties=[noise * cells(schema, c) for c in open_now],
+                penalties=[noise * cell_count(schema, c) for c in open_now],
             )
             growth.add(clique)
             found += curator.measure([clique], share=curator.left if last else measuring)
             progress(f"measuring round {done + 1}", (done + 1) / rounds)
             if not last:
-                fit = estimate(schema, found, limit_cells=self.limit, warm=fit)
+                fit = fit_measurements(schema, found, limit_cells=self.limit, warm=fit)
         return found
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002
@@ -130,27 +130,29 @@ class MWEMPGM(Synthesizer):
         return estimate_tree(schema, measurements, limit_cells=self.limit)
 
     @staticmethod
-    def _singles(curator: Curator, names: list[str], share: Fraction) -> Measurements:
-        wanted = uncounted(curator, names) or [(name,) for name in names]
-        weights = size_weights([cells(curator.schema, c) for c in wanted], curator.currency)
+    def _measure_one_ways(curator: Curator, names: list[str], share: Fraction) -> Measurements:
+        wanted = uncounted_columns(curator, names) or [(name,) for name in names]
+        weights = size_weights([cell_count(curator.schema, c) for c in wanted], curator.currency)
         return curator.measure(wanted, share=share, weights=weights)
 
 
-def candidates(schema: Schema, workload: Workload, limit: int, progress: Progress) -> dict[Clique, float]:
+def workload_candidates(schema: Schema, workload: Workload, limit: int, progress: Progress) -> dict[Clique, float]:
     """The workload's cliques of several columns that a model can hold, with weights; all pairs where it has more than MOST.
 
     Columns with a single code tell nothing and are dropped from every clique.
     """
-    names = varied(schema)
-    wanted = weighed(workload if len(workload.cliques) <= MOST else Workload.of_order(schema, 2), names)
-    empty = Growth(column_sizes(schema), impossible_masks(schema))
+    names = varying_columns(schema)
+    wanted = weigh_cliques(
+        workload if len(workload.cliques) <= MAX_WORKLOAD_CANDIDATES else Workload.of_order(schema, 2), names
+    )
+    empty = TreeGrowth(column_sizes(schema), impossible_masks(schema))
     fits = {clique: weight for clique, weight in wanted.items() if empty.cells + empty.cost(clique) <= limit}
     if len(fits) < len(wanted):
-        progress(too_large(limit, [c for c in wanted if c not in fits]), 0.0)
+        progress(too_large_note(limit, [c for c in wanted if c not in fits]), 0.0)
     return {clique: weight for clique, weight in fits.items() if len(clique) > 1}
 
 
-def small_enough(growth: Growth, wanted: Mapping[Clique, float], cap: int, limit: int) -> list[Clique]:
+def candidates_within_cap(growth: TreeGrowth, wanted: Mapping[Clique, float], cap: int, limit: int) -> list[Clique]:
     """Candidates with which the model stays below the cap, or below the limit where the cap leaves none."""
     after = {clique: growth.cells + growth.cost(clique) for clique in wanted}
     fits = [clique for clique, size in after.items() if size <= cap]

@@ -40,7 +40,7 @@ from understudy.errors import Refused
 from understudy.measurements import Clique, Measurement, Measurements
 from understudy.models.estimates.pooling import pool_total
 from understudy.models.fitting.estimate import estimate_tree
-from understudy.models.model import Codes, Portable
+from understudy.models.model import Codes, PortableModel
 from understudy.models.network import NetworkModel
 from understudy.models.product import ProductModel
 from understudy.schema import Schema, codec_of
@@ -55,22 +55,22 @@ from understudy.synthesizers.base import (
     public_total,
 )
 
-CANDIDATES = 4_000
+MAX_PAIR_CANDIDATES = 4_000
 """Pairs that one choice is made from, at most."""
 
-WIDEST = 1_000_000
+MAX_NODE_TABLE_CELLS = 1_000_000
 """Cells of a table that is still measured."""
 
-VOLUME = 20_000_000
+MAX_CHOICE_CELLS = 20_000_000
 """Cells of all pairs that one choice is made from."""
 
-STEPS = 200_000
+MAX_PARENT_SET_STEPS = 200_000
 """Sets looked at for one child before there are too many."""
 
-LEAST = Fraction(1, 1000)
+MIN_REST_PART = Fraction(1, 1000)
 """A rest of the budget that is not worth a question."""
 
-CROWD = 2**16
+NETWORK_SAMPLE_ROWS = 2**16
 """Rows that stand for the network so far when parents' shares are asked of it."""
 
 ScoreName = Literal["auto", "R", "I", "F", "l1"]
@@ -118,7 +118,7 @@ class PrivBayes(Synthesizer):
                 "Use score l1. Nothing was spent"
             )
         for name in schema if self.score == "F" else ():
-            if schema[name].closed and codec_of(schema[name]).size > 2:
+            if schema[name].is_closed and codec_of(schema[name]).size > 2:
                 raise Refused(
                     f"{name}: score F needs columns with two codes each. Choose by R, I or l1, or leave the column out. Nothing was spent"
                 )
@@ -137,20 +137,20 @@ class PrivBayes(Synthesizer):
         columns = [name for name in sizes if sizes[name] > 1]
         if not columns and curator.rows is None:
             columns = list(sizes)[:1]
-        score = self._score(curator, [sizes[name] for name in columns])
+        score = self._resolve_score(curator, [sizes[name] for name in columns])
         found = curator.known + public_total(curator)
         if len(columns) < 2:
             return found + curator.measure([(name,) for name in columns], share=1)
-        task = _Task(curator, self, sizes, columns, found, progress)
-        return task.grown() if score == "l1" else task.planned(score)
+        task = _NetworkBuilder(curator, self, sizes, columns, found, progress)
+        return task.measure_while_growing() if score == "l1" else task.measure_after_structure(score)
 
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> Portable:  # noqa: ARG002
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> PortableModel:  # noqa: ARG002
         """Conditionals from the pooled tables, or one distribution fitted to all of them."""
         if self.pgm:
             return estimate_tree(schema, measurements)
         return NetworkModel.from_measurements(schema, measurements, clip=self.clip)
 
-    def _score(self, curator: Curator, sizes: Sequence[int]) -> str:
+    def _resolve_score(self, curator: Curator, sizes: Sequence[int]) -> str:
         """The score this run chooses by; refused where it has no bounded sensitivity or does not fit the columns."""
         if self.score == "auto":
             return "l1" if curator.rows is None else "R"
@@ -165,7 +165,7 @@ class PrivBayes(Synthesizer):
 
 
 @dataclass
-class _Task:
+class _NetworkBuilder:
     """One run of `measure`: what is asked, of whom, and what was answered so far."""
 
     curator: Curator
@@ -178,29 +178,29 @@ class _Task:
     """Parents that the last choice had to be limited to, if it had to."""
     seen: dict[Clique, NDArray[np.float64]] = field(default_factory=dict)
 
-    def planned(self, score: str) -> Measurements:
+    def measure_after_structure(self, score: str) -> Measurements:
         """Structure first, then all tables at once: the order of the paper."""
         options, curator, d = self.options, self.curator, len(self.columns)
         tables = 1 - Fraction(options.beta)
         first: Clique = (self.columns[0],)
-        k, cells = options.k, WIDEST
+        k, cells = options.k, MAX_NODE_TABLE_CELLS
         if k is None:
             root = curator.measure([first], share=tables / d)
             self.found += root
-            k, cells = self._useful(root, share=tables / d, tables=tables * (d - 1) / d)
+            k, cells = self._useful_limits(root, share=tables / d, tables=tables * (d - 1) / d)
         pairs = [first]
         for turn in range(1, d):
             self.progress(f"choosing round {turn}", turn / d)
-            candidates = self._candidates([pair[0] for pair in pairs], k, cells)
+            candidates = self._candidate_pairs([pair[0] for pair in pairs], k, cells)
             blank = {clique: np.zeros([self.sizes[name] for name in clique]) for clique in candidates}
-            pairs.append(self._chosen(blank, score, Fraction(options.beta) / (d - 1)))
-        wanted = _maximal(pairs)
+            pairs.append(self._choose_pair(blank, score, Fraction(options.beta) / (d - 1)))
+        wanted = _maximal_pairs(pairs)
         self.progress("measuring", 0.0)
         self.found += curator.measure(wanted, share=curator.left)
         self.progress("measuring", 1.0)
         return self.found
 
-    def grown(self) -> Measurements:
+    def measure_while_growing(self) -> Measurements:
         """Each table as soon as its pair is chosen: the next choice is made against the network so far."""
         options, curator, d = self.options, self.curator, len(self.columns)
         beta = Fraction(options.beta)
@@ -209,39 +209,39 @@ class _Task:
         wanted = [clique for clique in every if clique not in counted] or every
         singles = curator.measure(wanted, share=beta / 3, weights=self._weights(wanted))
         self.found += singles
-        k, cells = options.k, WIDEST
+        k, cells = options.k, MAX_NODE_TABLE_CELLS
         if k is None:
-            k, cells = self._useful(singles, share=beta / 3, tables=1 - beta)
+            k, cells = self._useful_limits(singles, share=beta / 3, tables=1 - beta)
         total = max(pool_total(curator.schema, self.found)[0], 0.0)
         shares = ProductModel.from_measurements(curator.schema, self.found).shares
         pair: Clique = (self.columns[0],)
         crowd: Codes = {}
         for turn in range(1, d):
             self.progress(f"measuring round {turn}", turn / d)
-            self._join(crowd, pair)
+            self._sample_column(crowd, pair)
             estimates = {
                 clique: total * np.multiply.outer(shares[clique[0]], self._seen(crowd, clique[1:]))
-                for clique in self._candidates(list(crowd), k, cells)
+                for clique in self._candidate_pairs(list(crowd), k, cells)
             }
-            pair = self._chosen(estimates, "l1", beta * 2 / 3 / (d - 1))
+            pair = self._choose_pair(estimates, "l1", beta * 2 / 3 / (d - 1))
             reserved = beta * 2 / 3 * (d - 1 - turn) / (d - 1)
             if len(pair) > 1:
                 self.found += curator.measure([pair], share=(curator.left - reserved) / (d - turn))
-        if curator.left > LEAST:
+        if curator.left > MIN_REST_PART:
             # Choices that were not needed leave a rest; where no pair was useful, all of it sharpens the single columns.
             last = [m.clique for m in self.found if len(m.clique) > 1] or every
             self.found += curator.measure(last, share=curator.left, weights=self._weights(last))
         self.progress("measuring", 1.0)
         return self.found
 
-    def _chosen(self, estimates: Mapping[Clique, NDArray[np.float64]], score: str, share: Fraction) -> Clique:
+    def _choose_pair(self, estimates: Mapping[Clique, NDArray[np.float64]], score: str, share: Fraction) -> Clique:
         """A private choice where there is one to make."""
         cliques = list(estimates)
         if len(cliques) == 1 or all(len(clique) == 1 for clique in cliques):
             return cliques[0]
         return self.curator.choose(estimates, share=share, score=score)
 
-    def _useful(self, paid: Measurements, *, share: Fraction, tables: Fraction) -> tuple[int | None, int]:
+    def _useful_limits(self, paid: Measurements, *, share: Fraction, tables: Fraction) -> tuple[int | None, int]:
         """The number of parents of two-valued columns (None where they are not), and the most cells of a pair.
 
         What a budget is worth in noise is told by what `share` of it bought; `tables` is the share for tables.
@@ -250,28 +250,30 @@ class _Task:
         rows = max(0.0, pool_total(self.curator.schema, self.found)[0])
         handed = sum((m.cost.amount for m in paid), Fraction(0)) / share
 
-        def most(count: int) -> float:
+        def max_useful_cells(count: int) -> float:
             """The most cells of one of so many tables that is useful."""
-            noise = mean_noise(paid[0], handed * tables / count, self.curator.currency)
+            noise = mean_noise_at_cost(paid[0], handed * tables / count, self.curator.currency)
             return rows / (self.options.theta * noise)
 
         if all(self.sizes[name] == 2 for name in self.columns):
-            return max((k for k in range(1, d) if 2 ** (k + 1) <= most(d - k)), default=0), WIDEST
-        return None, int(min(most(d), WIDEST))
+            return max(
+                (k for k in range(1, d) if 2 ** (k + 1) <= max_useful_cells(d - k)), default=0
+            ), MAX_NODE_TABLE_CELLS
+        return None, int(min(max_useful_cells(d), MAX_NODE_TABLE_CELLS))
 
-    def _candidates(self, placed: Sequence[str], k: int | None, cells: int) -> list[Clique]:
+    def _candidate_pairs(self, placed: Sequence[str], k: int | None, cells: int) -> list[Clique]:
         """Every pair that may join: child first, then its parents. Where there would be too many, sets of fewer columns or cells."""
         new = [name for name in self.columns if name not in placed]
         most = len(placed) if k is None else min(k, len(placed))
         most = min(most, self.most or most)
         while True:
-            found = self._pairs(new, placed, most, cells)
+            found = self._pairs_within(new, placed, most, cells)
             if found is not None:
                 self.most = most if most < len(placed) else None
                 return found
             most, cells = (most - 1, cells) if most > 1 else (most, cells // 2)
 
-    def _pairs(self, new: Sequence[str], placed: Sequence[str], most: int, cells: int) -> list[Clique] | None:
+    def _pairs_within(self, new: Sequence[str], placed: Sequence[str], most: int, cells: int) -> list[Clique] | None:
         """All pairs with a largest parent set; None where they are too many, or their tables too large together."""
         found: list[Clique] = []
         volume = 0
@@ -281,24 +283,24 @@ class _Task:
                     return None
                 found.append((child, *parents))
                 volume += math.prod(self.sizes[name] for name in found[-1])
-                if (most > 1 and len(found) > CANDIDATES) or (parents and volume > VOLUME):
+                if (most > 1 and len(found) > MAX_PAIR_CANDIDATES) or (parents and volume > MAX_CHOICE_CELLS):
                     return None
         return found
 
-    def _join(self, crowd: Codes, pair: Clique) -> None:
+    def _sample_column(self, crowd: Codes, pair: Clique) -> None:
         """Draw a new column for the crowd from what was measured of its pair. Public randomness, and the same in a run that is resumed."""
         told = Measurements(tuple(m for m in self.found if set(m.clique) <= set(pair)))
         network = NetworkModel.from_measurements(self.curator.schema, told)
-        crowd[pair[0]] = network.follow(pair[0], crowd, CROWD, np.random.default_rng(len(crowd)))
+        crowd[pair[0]] = network.draw_column(pair[0], crowd, NETWORK_SAMPLE_ROWS, np.random.default_rng(len(crowd)))
 
     def _seen(self, crowd: Codes, parents: Clique) -> NDArray[np.float64]:
         """Shares of the parents' cells in the network so far; a column that joined does not change any more."""
         if parents not in self.seen:
             sizes = [self.sizes[name] for name in parents]
-            cell = np.zeros(CROWD, np.int64)
+            cell = np.zeros(NETWORK_SAMPLE_ROWS, np.int64)
             for name in parents:
                 cell = cell * self.sizes[name] + crowd[name]
-            self.seen[parents] = np.bincount(cell, minlength=math.prod(sizes)).reshape(sizes) / CROWD
+            self.seen[parents] = np.bincount(cell, minlength=math.prod(sizes)).reshape(sizes) / NETWORK_SAMPLE_ROWS
         return self.seen[parents]
 
     def _weights(self, cliques: Sequence[Clique]) -> list[float]:
@@ -319,7 +321,7 @@ def largest_sets(columns: Sequence[str], sizes: Mapping[str, int], room: int, mo
     while open_sets:
         chosen, cells = open_sets.pop()
         steps += 1
-        if steps > STEPS:
+        if steps > MAX_PARENT_SET_STEPS:
             yield None
             return
         outside = next((i for i in range(len(order)) if i >= len(chosen) or chosen[i] != i), None)
@@ -332,7 +334,7 @@ def largest_sets(columns: Sequence[str], sizes: Mapping[str, int], room: int, mo
                     open_sets.append(((*chosen, i), cells * sizes[order[i]]))
 
 
-def mean_noise(paid: Measurement, amount: Fraction, currency: Currency) -> float:
+def mean_noise_at_cost(paid: Measurement, amount: Fraction, currency: Currency) -> float:
     """The mean |noise| on a cell of a marginal that gets an amount, told from one that was paid for.
 
     A scale is ∝ 1/amount in a pure run and ∝ 1/√amount in a Gaussian one; a mean |noise| is the scale of Laplace noise and √(2/π)·σ of
@@ -344,7 +346,7 @@ def mean_noise(paid: Measurement, amount: Fraction, currency: Currency) -> float
     return float(paid.scale) / math.sqrt(part) * math.sqrt(2 / math.pi)
 
 
-def _maximal(pairs: Sequence[Clique]) -> list[Clique]:
+def _maximal_pairs(pairs: Sequence[Clique]) -> list[Clique]:
     """The pairs whose columns do not all lie in another pair, in their order."""
     return [
         p

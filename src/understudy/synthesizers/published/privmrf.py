@@ -28,9 +28,9 @@ import numpy as np
 from numpy.random import Generator
 
 from understudy.errors import Refused
-from understudy.measurements import Clique, Measurements, gaps_of
-from understudy.models.fitting.estimate import LIMIT_CELLS, Estimate, estimate
-from understudy.models.inference.junction_tree import JunctionTree, forecast
+from understudy.measurements import Clique, Measurements, distances_with_estimates
+from understudy.models.fitting.estimate import MAX_FIT_CELLS, TreeEstimate, fit_measurements
+from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
@@ -43,22 +43,22 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import too_large, within
-from understudy.synthesizers.published.aim import LOOSE, noise_power, one_ways, unit_noise
+from understudy.synthesizers.budget_split import split_by_cells, too_large_note
+from understudy.synthesizers.published.aim import ROUND_FIT_TOLERANCE, noise_power, one_ways, unit_noise
 
-ORDER = 4
+MAX_CANDIDATE_COLUMNS = 4
 """Columns of the largest candidate."""
 
-ROUNDS = 4
+PRIVMRF_ROUNDS = 4
 """Rounds of comparing and measuring after the first marginals."""
 
-COMPARED = 60
+MAX_COMPARED_CANDIDATES = 60
 """Candidates that a round compares; each one more makes the distances of all of them noisier."""
 
-FULL = 100
+MAX_EDGE_REFUSALS = 100
 """So many pairs refused one after the other, and the graph is taken to be full."""
 
-TOLLS = (0.0, 0.25, 1.0)
+EDGE_CELL_PENALTIES = (0.0, 0.25, 1.0)
 """What a cell of a pair costs while the graph grows, in mean noise on a cell."""
 
 
@@ -99,41 +99,41 @@ class PrivMRF(Synthesizer):
         found = curator.known + public_total(curator)
         singles = one_ways(curator)
         weights = [math.prod(schema.sizes(single)) ** (1 / (1 + power)) for single in singles]
-        pairs, huge = within(schema, combinations(sizes, 2), self.cells)
+        pairs, huge = split_by_cells(schema, combinations(sizes, 2), self.cells)
         if huge:
-            progress(too_large(self.cells, huge), 0.0)
+            progress(too_large_note(self.cells, huge), 0.0)
         if not pairs:
             return found + curator.measure(singles, share=1, weights=weights)
         bought = curator.measure(singles, share=self.singles, weights=weights)
         found += bought
         unit = unit_noise(bought, 1 - curator.left, power)
-        state = estimate(schema, found)
+        state = fit_measurements(schema, found)
         expected = state.model.marginals(pairs)
         distances = curator.errors(expected, share=self.selection)
-        found += Measurements(gaps=gaps_of(distances, expected))
+        found += Measurements(gaps=distances_with_estimates(distances, expected))
         scores = {pair: float(distances[pair]) for pair in pairs}
         noise = unit * float(self.first / len(sizes)) ** -power
         useful = state.model.total / (self.theta * noise) if noise else math.inf
-        scores = {pair: score for pair, score in scores.items() if _size(pair, sizes) <= useful}
-        nodes = graph(scores, sizes, noise=noise, cells=self.cells)
-        candidates = inside(nodes, sizes, largest=useful)
+        scores = {pair: score for pair, score in scores.items() if _clique_cells(pair, sizes) <= useful}
+        nodes = dependency_graph(scores, sizes, noise=noise, cells=self.cells)
+        candidates = subsets_of_nodes(nodes, sizes, largest=useful)
         beyond = [p for p in scores if scores[p] > 0 and not any(set(p) <= set(node) for node in nodes)]
         if beyond:
-            progress(too_large(self.cells, beyond), 0.0)
+            progress(too_large_note(self.cells, beyond), 0.0)
         if not candidates:  # nothing is worth its noise: what is left sharpens the columns
             return found + curator.measure(singles, share=curator.left, weights=weights)
-        chosen = holding(candidates, scores, sizes, noise=noise)
+        chosen = cover_pairs(candidates, scores, sizes, noise=noise)
         progress("measuring", float(1 - curator.left))
         found += curator.measure(
-            chosen, share=self.first, weights=[_size(r, sizes) ** (1 / (1 + power)) for r in chosen]
+            chosen, share=self.first, weights=[_clique_cells(r, sizes) ** (1 / (1 + power)) for r in chosen]
         )
-        return found + self._worst(curator, found, candidates, sizes, unit, progress)
+        return found + self._measure_worst(curator, found, candidates, sizes, unit, progress)
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel:  # noqa: ARG002
         """The maximum-entropy model of everything measured."""
-        return estimate(schema, measurements, limit_cells=max(LIMIT_CELLS, 4 * self.cells)).model
+        return fit_measurements(schema, measurements, limit_cells=max(MAX_FIT_CELLS, 4 * self.cells)).model
 
-    def _worst(
+    def _measure_worst(
         self,
         curator: Curator,
         found: Measurements,
@@ -144,43 +144,47 @@ class PrivMRF(Synthesizer):
     ) -> Measurements:
         """In a few rounds, what the model so far serves worst, for all that is left."""
         power = noise_power(curator.currency)
-        picks = max(1, round(self.extra * len(sizes) / ROUNDS))
+        picks = max(1, round(self.extra * len(sizes) / PRIVMRF_ROUNDS))
         draw = np.random.default_rng(0)  # which candidates are compared is no secret
-        state: Estimate | None = None
+        state: TreeEstimate | None = None
         bought = Measurements()
-        for turn in range(ROUNDS):
-            state = estimate(curator.schema, found + bought, warm=state, tolerance=LOOSE)
-            share = curator.left / (ROUNDS - turn)
-            some = [candidates[i] for i in draw.permutation(len(candidates))[:COMPARED]]
+        for turn in range(PRIVMRF_ROUNDS):
+            state = fit_measurements(curator.schema, found + bought, warm=state, tolerance=ROUND_FIT_TOLERANCE)
+            share = curator.left / (PRIVMRF_ROUNDS - turn)
+            some = [candidates[i] for i in draw.permutation(len(candidates))[:MAX_COMPARED_CANDIDATES]]
             if len(some) > picks:
                 distances = curator.errors(state.model.marginals(some), share=share / 10)
                 noise = unit * float(share * Fraction(9, 10) / picks) ** -power
-                some.sort(key=lambda r: noise * _size(r, sizes) - float(distances[r]))
+                some.sort(key=lambda r: noise * _clique_cells(r, sizes) - float(distances[r]))
                 share -= share / 10
             worst = some[:picks]
-            weights = [_size(r, sizes) ** (1 / (1 + power)) for r in worst]
-            bought += curator.measure(worst, share=curator.left if turn == ROUNDS - 1 else share, weights=weights)
+            weights = [_clique_cells(r, sizes) ** (1 / (1 + power)) for r in worst]
+            bought += curator.measure(
+                worst, share=curator.left if turn == PRIVMRF_ROUNDS - 1 else share, weights=weights
+            )
             progress(f"measuring round {turn + 1}", float(1 - curator.left))
         return bought
 
 
-def graph(scores: Mapping[Clique, float], sizes: Mapping[str, int], *, noise: float, cells: int) -> tuple[Clique, ...]:
+def dependency_graph(
+    scores: Mapping[Clique, float], sizes: Mapping[str, int], *, noise: float, cells: int
+) -> tuple[Clique, ...]:
     """The cliques of a triangulated graph of at most `cells` cells that hold much of the pairs' scores.
 
-    >>> graph({("a", "b"): 9.0, ("b", "c"): 5.0, ("a", "c"): 2.0}, {"a": 4, "b": 4, "c": 4}, noise=0.1, cells=40)
+    >>> dependency_graph({("a", "b"): 9.0, ("b", "c"): 5.0, ("a", "c"): 2.0}, {"a": 4, "b": 4, "c": 4}, noise=0.1, cells=40)
     (('a', 'b'), ('b', 'c'))
     """
     best: tuple[Clique, ...] = ()
     most = -math.inf
-    for toll in TOLLS:
-        value = {pair: score - toll * noise * _size(pair, sizes) for pair, score in scores.items()}
+    for toll in EDGE_CELL_PENALTIES:
+        value = {pair: score - toll * noise * _clique_cells(pair, sizes) for pair, score in scores.items()}
         held: list[Clique] = [(name,) for name in sizes]
         refused = 0
         for pair in sorted((p for p in value if value[p] > 0), key=value.__getitem__, reverse=True):
-            fits = forecast([*held, pair], sizes) <= cells
+            fits = forecast_cells([*held, pair], sizes) <= cells
             held += [pair] * fits
             refused = 0 if fits else refused + 1
-            if refused == FULL:
+            if refused == MAX_EDGE_REFUSALS:
                 break
         tree = JunctionTree.of(held, sizes)
         worth = sum(score for pair, score in scores.items() if score > 0 and tree.home(pair) is not None)
@@ -189,35 +193,37 @@ def graph(scores: Mapping[Clique, float], sizes: Mapping[str, int], *, noise: fl
     return tuple(sorted(tuple(sorted(node, key=list(sizes).index)) for node in best))
 
 
-def inside(nodes: Sequence[Clique], sizes: Mapping[str, int], *, largest: float) -> list[Clique]:
+def subsets_of_nodes(nodes: Sequence[Clique], sizes: Mapping[str, int], *, largest: float) -> list[Clique]:
     """Sets of two to four columns inside a node with at most so many cells.
 
-    >>> inside([("a", "b", "c")], {"a": 2, "b": 3, "c": 9}, largest=20)
+    >>> subsets_of_nodes([("a", "b", "c")], {"a": 2, "b": 3, "c": 9}, largest=20)
     [('a', 'b'), ('a', 'c')]
     """
     found = {
         r
         for node in nodes
-        for order in range(2, ORDER + 1)
+        for order in range(2, MAX_CANDIDATE_COLUMNS + 1)
         for r in combinations(node, order)
-        if _size(r, sizes) <= largest
+        if _clique_cells(r, sizes) <= largest
     }
     return sorted(found, key=lambda r: (len(r), r))
 
 
-def holding(
+def cover_pairs(
     candidates: Sequence[Clique], scores: Mapping[Clique, float], sizes: Mapping[str, int], *, noise: float
 ) -> list[Clique]:
     """Candidates that together hold the pairs worth their noise, each the one that gains most: scores not held yet, less its noise.
 
-    >>> holding([("a", "b"), ("a", "c"), ("a", "b", "c")], {("a", "b"): 9.0, ("a", "c"): 8.0}, {"a": 2, "b": 2, "c": 2}, noise=0.5)
+    >>> cover_pairs([("a", "b"), ("a", "c"), ("a", "b", "c")], {("a", "b"): 9.0, ("a", "c"): 8.0}, {"a": 2, "b": 2, "c": 2}, noise=0.5)
     [('a', 'b', 'c')]
     """
     open_pairs = {pair: score for pair, score in scores.items() if score > 0}
     members = {r: [p for p in combinations(r, 2) if p in open_pairs] for r in candidates}
     chosen: list[Clique] = []
     while True:
-        gains = {r: sum(open_pairs.get(p, 0.0) for p in members[r]) - noise * _size(r, sizes) for r in candidates}
+        gains = {
+            r: sum(open_pairs.get(p, 0.0) for p in members[r]) - noise * _clique_cells(r, sizes) for r in candidates
+        }
         best = max(candidates, key=gains.__getitem__)
         if gains[best] <= 0 or not any(p in open_pairs for p in members[best]):
             return chosen or [best]
@@ -226,5 +232,5 @@ def holding(
             open_pairs.pop(pair, None)
 
 
-def _size(clique: Clique, sizes: Mapping[str, int]) -> int:
+def _clique_cells(clique: Clique, sizes: Mapping[str, int]) -> int:
     return math.prod(sizes[name] for name in clique)

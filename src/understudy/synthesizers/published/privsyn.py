@@ -17,9 +17,9 @@ Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang, "PrivSyn: differentially priv
 Why it is private: steps 1, 2 and 5 are questions to the curator, priced one by one; all else is computed from their answers and sizes.
 
 Two refinements of what the answers say, both options, both on by default and free of charge:
-  * `occupied`: counts are cut at zero in the end, so a cell that expects next to no rows (by the paid one-ways) never has an error of the
+  * `count_occupied_cells`: counts are cut at zero in the end, so a cell that expects next to no rows (by the paid one-ways) never has an error of the
     noise's size. Such cells do not count in nᵢ, which lets large and mostly empty pairs be measured that are worth it.
-  * `shrink`: noisy marginals are drawn towards independence where noise is all there is to see (models/estimates/shrinkage.py).
+  * `shrink_counts`: noisy marginals are drawn towards independence where noise is all there is to see (models/estimates/shrinkage.py).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Currency
 from understudy.errors import Refused
-from understudy.measurements import Clique, Distance, Measurements, gaps_of
+from understudy.measurements import Clique, Distance, Measurements, distances_with_estimates
 from understudy.models.estimates.noise_moments import cell_variance, noise_variance
-from understudy.models.estimates.overlap_consistency import Targets, agree
-from understudy.models.estimates.pooling import Pooled, pool_total
-from understudy.models.estimates.shrinkage import shrink
+from understudy.models.estimates.overlap_consistency import TargetMarginals, enforce_consistency
+from understudy.models.estimates.pooling import PooledMarginal, pool_total
+from understudy.models.estimates.shrinkage import shrink_counts
 from understudy.models.product import ProductModel
 from understudy.models.rows import RowsModel
-from understudy.models.sampling.gum import Pace, grow
+from understudy.models.sampling.gum import GumSchedule, run_gum
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
@@ -55,16 +55,21 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import too_large, within
-from understudy.synthesizers.published.privsyn_selection import Noise, combine, dense_marginals, occupied
+from understudy.synthesizers.budget_split import split_by_cells, too_large_note
+from understudy.synthesizers.published.privsyn_selection import (
+    NoiseLevel,
+    combine_pairs,
+    count_occupied_cells,
+    dense_marginals,
+)
 
-WIDEST = 1_000_000
+MAX_PAIR_CELLS = 1_000_000
 """Cells of a pair that is still considered."""
 
-ROUNDS = 6
+PAIR_SELECTION_ROUNDS = 6
 """Which pairs are measured decides how noisy they are, and that which are worth it: settled in so many rounds."""
 
-SHRUNK = 5
+MAX_SHRUNK_COLUMNS = 5
 """Columns of the largest marginal that is drawn towards independence. Cell by cell, noise hides everything in one of twelve two-valued
 columns, though its sums over ten of them tell a lot."""
 
@@ -112,11 +117,11 @@ class PrivSyn(Synthesizer):
         counted = {m.clique for m in curator.known if m.plain}
         wanted = [clique for clique in every if clique not in counted] or every
         several = [n for n in schema if schema.sizes((n,))[0] > 1]
-        pairs, huge = within(schema, combinations(several, 2), WIDEST)
+        pairs, huge = split_by_cells(schema, combinations(several, 2), MAX_PAIR_CELLS)
         progress("measuring", 0.0)
         if huge:
-            progress(too_large(WIDEST, huge), 0.0)
-        noise = Noise(1.0, 1 / 2 if curator.currency is Currency.PURE else 2 / 3)
+            progress(too_large_note(MAX_PAIR_CELLS, huge), 0.0)
+        noise = NoiseLevel(1.0, 1 / 2 if curator.currency is Currency.PURE else 2 / 3)
         share = Fraction(self.singles) if pairs else Fraction(1)
         weights = [noise.part(schema.sizes(clique)[0]) for clique in wanted]
         found = curator.known + public_total(curator)
@@ -126,64 +131,66 @@ class PrivSyn(Synthesizer):
             return found
         progress("selection", 0.0)
         product = ProductModel.from_measurements(schema, found)
-        expected = _expected(product, pairs)
+        expected = _expected_counts(product, pairs)
         distances = curator.errors(expected, share=Fraction(self.selection))
-        found += Measurements(gaps=gaps_of(distances, expected))
-        noise = Noise(_unit_error(singles, (1 - share - Fraction(self.selection)) / share), noise.power)
-        losses = {pair: _loss(distances[pair], product.total) for pair in pairs}
+        found += Measurements(gaps=distances_with_estimates(distances, expected))
+        noise = NoiseLevel(_unit_error(singles, (1 - share - Fraction(self.selection)) / share), noise.power)
+        losses = {pair: _omission_loss(distances[pair], product.total) for pair in pairs}
         dense = self.select(expected, losses, noise)
         # Where no pair is worth its noise, the money sharpens what there is.
-        cliques = combine(dense, dict(zip(schema, schema.sizes(tuple(schema)), strict=True)), self.largest) or every
+        cliques = (
+            combine_pairs(dense, dict(zip(schema, schema.sizes(tuple(schema)), strict=True)), self.largest) or every
+        )
         progress("measuring", 0.2)
-        sizes = self._sizes(_expected(product, cliques), cliques, noise)
+        sizes = self._sizes(_expected_counts(product, cliques), cliques, noise)
         found += curator.measure(cliques, share=curator.left, weights=[noise.part(sizes[c]) for c in cliques])
         progress("measuring", 1.0)
         return found
 
-    def select(self, expected: Targets, losses: dict[Clique, float], noise: Noise) -> list[Clique]:
+    def select(self, expected: TargetMarginals, losses: dict[Clique, float], noise: NoiseLevel) -> list[Clique]:
         """The pairs that are worth their noise."""
         sizes: dict[Clique, float] = {pair: float(rows.size) for pair, rows in expected.items()}
         dense = dense_marginals(losses, sizes, noise)
-        for _ in range(ROUNDS if self.occupied else 0):
-            sizes = occupied(expected, dense, sizes, noise)
+        for _ in range(PAIR_SELECTION_ROUNDS if self.occupied else 0):
+            sizes = count_occupied_cells(expected, dense, sizes, noise)
             dense = dense_marginals(losses, sizes, noise)
         return dense
 
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> RowsModel:
         """Make the marginals agree, then grow rows from them."""
         total = max(pool_total(schema, measurements)[0], 0.0)
-        targets = self.targets(schema, measurements, total)
+        targets = self.target_marginals(schema, measurements, total)
         # A column that only coarser bins or nothing was measured of still needs a start.
         singles = ProductModel.from_measurements(schema, measurements)
         rows = min(round(total), self.most_rows)
         start = {(name,): singles.marginal((name,)) for name in schema}
-        grown = grow(schema, start | targets, rows, rng, Pace(iterations=self.iterations, every=self.every))
+        grown = run_gum(schema, start | targets, rows, rng, GumSchedule(iterations=self.iterations, every=self.every))
         return RowsModel(schema, total, grown.table)
 
-    def targets(self, schema: Schema, measurements: Measurements, total: float) -> Targets:
+    def target_marginals(self, schema: Schema, measurements: Measurements, total: float) -> TargetMarginals:
         """The marginals the table is to have: pooled, drawn towards independence, in agreement."""
-        pooled = _pooled(schema, measurements)
-        agreed = agree(schema, pooled, total)
+        pooled = _pool_measurements(schema, measurements)
+        agreed = enforce_consistency(schema, pooled, total)
         if not self.shrink or total <= 0:
             return agreed
         for clique, look in pooled.items():
-            if 1 < len(clique) <= SHRUNK and all((name,) in agreed for name in clique):
+            if 1 < len(clique) <= MAX_SHRUNK_COLUMNS and all((name,) in agreed for name in clique):
                 expected = np.array(total)
                 for name in clique:
                     expected = np.multiply.outer(expected, agreed[name,] / total)
                 level = look.values + (total - float(look.values.sum())) / look.values.size
-                pooled[clique] = Pooled(shrink(level, expected, look.variance), look.variance)
-        return agree(schema, pooled, total)
+                pooled[clique] = PooledMarginal(shrink_counts(level, expected, look.variance), look.variance)
+        return enforce_consistency(schema, pooled, total)
 
-    def _sizes(self, expected: Targets, cliques: list[Clique], noise: Noise) -> dict[Clique, float]:
+    def _sizes(self, expected: TargetMarginals, cliques: list[Clique], noise: NoiseLevel) -> dict[Clique, float]:
         sizes: dict[Clique, float] = {clique: float(rows.size) for clique, rows in expected.items()}
-        for _ in range(ROUNDS if self.occupied else 0):
-            sizes = occupied(expected, cliques, sizes, noise)
+        for _ in range(PAIR_SELECTION_ROUNDS if self.occupied else 0):
+            sizes = count_occupied_cells(expected, cliques, sizes, noise)
         # Few distinct sizes mean few distinct prices, whose exact sum stays short.
         return {clique: 2 ** (round(2 * math.log2(size)) / 2) for clique, size in sizes.items()}
 
 
-def _loss(distance: Distance, rows: float) -> float:
+def _omission_loss(distance: Distance, rows: float) -> float:
     """What leaving a pair out costs: its InDif, less what noise alone would often show, and no more than all rows twice.
 
     Of thousands of pairs the noise of some is large, and those would be taken for dependent.
@@ -192,11 +199,11 @@ def _loss(distance: Distance, rows: float) -> float:
     return min(float(distance) - often, 2 * rows)
 
 
-def _expected(product: ProductModel, cliques: list[Clique]) -> Targets:
+def _expected_counts(product: ProductModel, cliques: list[Clique]) -> TargetMarginals:
     return {clique: product.marginal(clique) for clique in cliques}
 
 
-def _pooled(schema: Schema, measurements: Measurements) -> dict[Clique, Pooled]:
+def _pool_measurements(schema: Schema, measurements: Measurements) -> dict[Clique, PooledMarginal]:
     """Every measured set of columns once, in the schema's order; several looks at one pooled by precision."""
     looks: dict[Clique, list[tuple[float, NDArray[np.int64]]]] = {}
     for m in measurements:
@@ -208,7 +215,7 @@ def _pooled(schema: Schema, measurements: Measurements) -> dict[Clique, Pooled]:
     for clique, seen in looks.items():
         precision = sum(weight for weight, _ in seen)
         top = np.sum([weight * values for weight, values in seen], axis=0)
-        pooled[clique] = Pooled(np.asarray(top / precision, np.float64), 1 / precision)
+        pooled[clique] = PooledMarginal(np.asarray(top / precision, np.float64), 1 / precision)
     return pooled
 
 

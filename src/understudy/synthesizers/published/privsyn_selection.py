@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 
 from understudy.measurements import Clique
 
-MOST = 20_000_000
+MAX_MEASURED_CELLS = 20_000_000
 """Cells of all measured marginals together."""
 
-OVERLAP = 2
+MAX_CLIQUE_OVERLAP = 2
 """Columns of a new clique that cliques before it may hold already."""
 
-SEEN = 2.0
+OCCUPIED_CELL_FACTOR = 2.0
 """A cell counts in full once its expected rows, times this, reach the mean noise on it."""
 
-Sizes = Mapping[Clique, float]
+CliqueSizes = Mapping[Clique, float]
 
 
 @dataclass(frozen=True)
-class Noise:
+class NoiseLevel:
     """How much noise the budget for marginals means.
 
     `unit` is E|noise| on the cells of a marginal that gets all of it. A marginal of n cells gets a part ∝ n^power, which makes the sum of
@@ -52,12 +52,12 @@ class Noise:
         return float(self.unit * (max(load / self.part(size), 1.0)) ** (1 / self.power - 1))
 
 
-def dense_marginals(losses: Mapping[Clique, float], sizes: Sizes, noise: Noise) -> list[Clique]:
+def dense_marginals(losses: Mapping[Clique, float], sizes: CliqueSizes, noise: NoiseLevel) -> list[Clique]:
     """The pairs worth their noise, in the order in which they were added: each time the one that lowers the sum of errors most.
 
     `losses` says what leaving a pair out costs, `sizes` how many cells it has. Both errors are L1 distances in rows.
 
-    >>> dense_marginals({("a", "b"): 90.0, ("a", "c"): 5.0}, {("a", "b"): 8, ("a", "c"): 8}, Noise(1.0, 2 / 3))
+    >>> dense_marginals({("a", "b"): 90.0, ("a", "c"): 5.0}, {("a", "b"): 8, ("a", "c"): 8}, NoiseLevel(1.0, 2 / 3))
     [('a', 'b')]
     """
     pairs = list(losses)
@@ -66,7 +66,7 @@ def dense_marginals(losses: Mapping[Clique, float], sizes: Sizes, noise: Noise) 
     parts = cells**noise.power
     left = np.ones(len(pairs), bool)
     chosen: list[Clique] = []
-    room, load = float(MOST), 0.0
+    room, load = float(MAX_MEASURED_CELLS), 0.0
     while True:
         more = noise.unit * (load + parts) ** (1 / noise.power) - noise.error(load)
         change = np.where(left & (cells <= room), more - phi, math.inf)
@@ -78,15 +78,15 @@ def dense_marginals(losses: Mapping[Clique, float], sizes: Sizes, noise: Noise) 
         room, load = room - cells[best], load + float(parts[best])
 
 
-def occupied(
-    expected: Mapping[Clique, NDArray[np.float64]], chosen: Iterable[Clique], sizes: Sizes, noise: Noise
+def count_occupied_cells(
+    expected: Mapping[Clique, NDArray[np.float64]], chosen: Iterable[Clique], sizes: CliqueSizes, noise: NoiseLevel
 ) -> dict[Clique, float]:
     """How many cells of each marginal will carry an error of the noise's size, if `chosen` are measured.
 
     Counts are cut at zero afterwards, so the error in a cell that expects next to nothing is next to nothing, however large its noise.
 
     >>> expected = {("a", "b"): np.array([100.0, 50.0, 0.0, 0.5])}
-    >>> occupied(expected, [("a", "b")], {("a", "b"): 4}, Noise(4.0, 2 / 3))
+    >>> count_occupied_cells(expected, [("a", "b")], {("a", "b"): 4}, NoiseLevel(4.0, 2 / 3))
     {('a', 'b'): 2.25}
     """
     measured = set(chosen)
@@ -95,16 +95,20 @@ def occupied(
     for clique, rows in expected.items():
         part = 0.0 if clique in measured else noise.part(sizes[clique])
         level = noise.on_cell(sizes[clique], load + part)
-        found[clique] = max(float(np.minimum(1.0, SEEN * rows / level).sum()), 1.0) if level > 0 else float(rows.size)
+        found[clique] = (
+            max(float(np.minimum(1.0, OCCUPIED_CELL_FACTOR * rows / level).sum()), 1.0)
+            if level > 0
+            else float(rows.size)
+        )
     return found
 
 
-def combine(pairs: Sequence[Clique], sizes: Mapping[str, int], largest: int) -> list[Clique]:
+def combine_pairs(pairs: Sequence[Clique], sizes: Mapping[str, int], largest: int) -> list[Clique]:
     """Pairs gathered into cliques of the graph they form: large ones first, few columns seen before, fewer than `largest` cells.
 
     Every pair is in one of the cliques, or stays as it is.
 
-    >>> combine([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")], {"a": 2, "b": 2, "c": 2, "d": 2}, 100)
+    >>> combine_pairs([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")], {"a": 2, "b": 2, "c": 2, "d": 2}, 100)
     [('a', 'b', 'c'), ('c', 'd')]
     """
     order = {name: i for i, name in enumerate(sizes)}
@@ -115,27 +119,27 @@ def combine(pairs: Sequence[Clique], sizes: Mapping[str, int], largest: int) -> 
     found: list[Clique] = []
     used: set[str] = set()
     covered: set[frozenset[str]] = set()
-    for clique in _cliques(linked, order, sizes, largest):
+    for clique in _linked_cliques(linked, order, sizes, largest):
         new = {frozenset(pair) for pair in combinations(clique, 2)} - covered
-        if new and len(used & set(clique)) <= OVERLAP:
+        if new and len(used & set(clique)) <= MAX_CLIQUE_OVERLAP:
             found.append(clique)
             used |= set(clique)
             covered |= new
     return found + [pair for pair in pairs if frozenset(pair) not in covered]
 
 
-def _cliques(
+def _linked_cliques(
     linked: Mapping[str, set[str]], order: Mapping[str, int], sizes: Mapping[str, int], largest: int
 ) -> list[Clique]:
     """Sets of three or more linked columns with fewer than `largest` cells: most columns first, then fewest cells."""
     found: list[Clique] = []
     layer: list[Clique] = [(name,) for name in order]
-    while layer and len(found) < MOST // 100:
+    while layer and len(found) < MAX_MEASURED_CELLS // 100:
         layer = [
             (*clique, name)
             for clique in layer
             for name in sorted(set.intersection(*(linked[c] for c in clique)), key=order.__getitem__)
             if order[name] > order[clique[-1]] and math.prod(sizes[c] for c in (*clique, name)) < largest
         ]
-        found += [clique for clique in layer if len(clique) > OVERLAP]
+        found += [clique for clique in layer if len(clique) > MAX_CLIQUE_OVERLAP]
     return sorted(found, key=lambda c: (-len(c), math.prod(sizes[n] for n in c)))

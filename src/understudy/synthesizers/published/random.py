@@ -19,7 +19,7 @@ from understudy.models.product import ProductModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, option
 
-DEFAULT_ROWS = 1000
+DEFAULT_RANDOM_ROWS = 1000
 """Rows where neither the caller nor the schema names a number."""
 
 
@@ -50,4 +50,4 @@ class Random(Synthesizer):
     def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> ProductModel:  # noqa: ARG002
         """Every code of every column equally likely."""
         stated = [rows for rows in (self.rows, schema.rows) if rows is not None]
-        return ProductModel.uniform(schema, total=float([*stated, DEFAULT_ROWS][0]))
+        return ProductModel.uniform(schema, total=float([*stated, DEFAULT_RANDOM_ROWS][0]))

@@ -57,13 +57,13 @@ from understudy.synthesizers.base import (
     option,
     public_total,
 )
-from understudy.synthesizers.budget_split import LIMIT, cells, rounded
-from understudy.synthesizers.published.gaussian import fitting
+from understudy.synthesizers.budget_split import DEFAULT_TREE_CELLS, cell_count, round_to_sqrt2
+from understudy.synthesizers.published.gaussian import holdable_workload
 
-SWEEPS = 8
+REWEIGHTING_SWEEPS = 8
 """Times the weights are divided by the deviations; the error settles to three digits by then."""
 
-MIDDLE = 16
+MIDDLE_CELL_THRESHOLD = 16
 """Cells of the threshold that is tried between none and the largest."""
 
 
@@ -85,7 +85,7 @@ class Residual(Synthesizer):
 
     largest: int = option(64, "cells up to which a marginal may be measured by residuals, where that should help")
     absolute: bool = option(True, "the smallest mean L1 error; false: the smallest sum of variances")
-    limit: int = option(LIMIT, "cells of the model; what is left out is said")
+    limit: int = option(DEFAULT_TREE_CELLS, "cells of the model; what is left out is said")
 
     def __post_init__(self) -> None:
         if self.largest < 0:
@@ -97,17 +97,17 @@ class Residual(Synthesizer):
         """One request for every residual and every marginal of the best plan."""
         schema = curator.schema
         progress("measuring", 0.0)
-        if curator.rows is not None and cells(schema, tuple(schema)) == 1:  # nothing differs between neighbours
+        if curator.rows is not None and cell_count(schema, tuple(schema)) == 1:  # nothing differs between neighbours
             return curator.known + public_total(curator)
-        wanted = fitting(schema, workload, self.limit, progress)
+        wanted = holdable_workload(schema, workload, self.limit, progress)
         # What is impossible carries no noise in a plain marginal, and a centred one knows nothing of it.
         plain = {clique for clique in wanted if schema.zeros(clique) is not None}
-        tops = sorted({0, min(MIDDLE, self.largest), self.largest})
+        tops = sorted({0, min(MIDDLE_CELL_THRESHOLD, self.largest), self.largest})
         plans = []
         for top in tops:
-            centred = {clique for clique in wanted if cells(schema, clique) <= top} - plain
-            plan = Plan.of(schema, wanted, centred, curator.neighbours, curator.currency)
-            plans.append(plan.settled(SWEEPS) if self.absolute else plan)
+            centred = {clique for clique in wanted if cell_count(schema, clique) <= top} - plain
+            plan = ResidualPlan.of(schema, wanted, centred, curator.neighbours, curator.currency)
+            plans.append(plan.minimise_l1_error(REWEIGHTING_SWEEPS) if self.absolute else plan)
         best = min(plans, key=lambda p: p.error(absolute=self.absolute))
         found = curator.known + public_total(curator)
         questions = [q for q, part in zip(best.questions, best.parts, strict=True) if part > 0]
@@ -115,7 +115,7 @@ class Residual(Synthesizer):
         found += curator.measure(
             [q.clique for q in questions],
             share=1,
-            weights=rounded(parts.tolist()),
+            weights=round_to_sqrt2(parts.tolist()),
             maps=[q.maps for q in questions],
         )
         progress("measuring", 1.0)
@@ -127,7 +127,7 @@ class Residual(Synthesizer):
 
 
 @dataclass(frozen=True)
-class Ask:
+class ResidualQuery:
     """One question of a plan: a marginal as it is or a residual, and how far a row moves it, in rows."""
 
     clique: Clique
@@ -135,19 +135,19 @@ class Ask:
     moved: float
 
     @property
-    def centred(self) -> bool:
+    def is_residual(self) -> bool:
         """Whether it is a residual; the total is one."""
         return all(isinstance(m, Centring) for m in self.maps)
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ResidualPlan:
     """Questions, and the part of a budget of 1 that each gets, best for weights of the cliques' variances.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in "abc"))
     >>> pairs = {pair: 1.0 for pair in combinations(schema, 2)}
-    >>> plain, centred = (Plan.of(schema, pairs, c, Neighbours.ADD_REMOVE, Currency.GDP) for c in (set(), set(pairs)))
+    >>> plain, centred = (ResidualPlan.of(schema, pairs, c, Neighbours.ADD_REMOVE, Currency.GDP) for c in (set(), set(pairs)))
     >>> len(centred.questions), round(plain.error() / centred.error(), 3)
     (7, 1.021)
     """
@@ -155,7 +155,7 @@ class Plan:
     schema: Schema
     wanted: Mapping[Clique, float]
     weights: Mapping[Clique, float]
-    questions: tuple[Ask, ...]
+    questions: tuple[ResidualQuery, ...]
     parts: NDArray[np.float64]
     currency: Currency
 
@@ -167,36 +167,40 @@ class Plan:
         centred: Iterable[Clique],
         neighbours: Neighbours,
         currency: Currency,
-    ) -> Plan:
+    ) -> ResidualPlan:
         """The plan of least total variance: these cliques by residuals, the others as they are."""
         residual = set(centred)
-        taus = dict.fromkeys(chain.from_iterable(_subsets(clique) for clique in wanted if clique in residual))
-        asks = [_ask(schema, tau, Centring, neighbours, currency) for tau in taus]
-        asks += [_ask(schema, clique, Identity, neighbours, currency) for clique in wanted if clique not in residual]
+        taus = dict.fromkeys(chain.from_iterable(_all_subsets(clique) for clique in wanted if clique in residual))
+        asks = [_make_query(schema, tau, Centring, neighbours, currency) for tau in taus]
+        asks += [
+            _make_query(schema, clique, Identity, neighbours, currency) for clique in wanted if clique not in residual
+        ]
         plan = cls(schema, wanted, wanted, tuple(asks), np.ones(len(asks)), currency)
-        return plan.weighed(wanted)
+        return plan.with_weights(wanted)
 
-    def weighed(self, weights: Mapping[Clique, float]) -> Plan:
+    def with_weights(self, weights: Mapping[Clique, float]) -> ResidualPlan:
         """The same questions with the best parts for other weights."""
-        asked = {q.clique for q in self.questions if not q.centred}
+        asked = {q.clique for q in self.questions if not q.is_residual}
         value: dict[tuple[Clique, bool], float] = {}
         for clique, weight in weights.items():
             if clique in asked:
-                value[clique, False] = weight * cells(self.schema, clique)
+                value[clique, False] = weight * cell_count(self.schema, clique)
                 continue
-            for tau in _subsets(clique):
-                value[tau, True] = value.get((tau, True), 0.0) + weight * _share(self.schema, clique, tau)
-        v = np.array([value[q.clique, q.centred] for q in self.questions])
+            for tau in _all_subsets(clique):
+                value[tau, True] = value.get((tau, True), 0.0) + weight * _cell_variance_factor(
+                    self.schema, clique, tau
+                )
+        v = np.array([value[q.clique, q.is_residual] for q in self.questions])
         s = np.array([q.moved for q in self.questions])
         parts = np.cbrt(v * s**2) if self.currency is Currency.PURE else np.sqrt(v) * s
-        return Plan(self.schema, self.wanted, weights, self.questions, parts / parts.sum(), self.currency)
+        return ResidualPlan(self.schema, self.wanted, weights, self.questions, parts / parts.sum(), self.currency)
 
-    def settled(self, sweeps: int) -> Plan:
+    def minimise_l1_error(self, sweeps: int) -> ResidualPlan:
         """The plan of least mean L1 error: weights divided by deviations, again and again."""
         plan = self
         for _ in range(sweeps):
             deviations = np.sqrt(list(plan.variances().values()))
-            plan = plan.weighed({c: w / d for (c, w), d in zip(self.wanted.items(), deviations, strict=True)})
+            plan = plan.with_weights({c: w / d for (c, w), d in zip(self.wanted.items(), deviations, strict=True)})
         return plan
 
     def variances(self) -> dict[Clique, float]:
@@ -206,13 +210,15 @@ class Plan:
             if ask.moved == 0:
                 continue
             exact = (part / ask.moved) ** 2 if self.currency is Currency.PURE else part / ask.moved**2
-            for tau in [ask.clique] if ask.centred else _subsets(ask.clique):
-                precision[tau] = precision.get(tau, 0.0) + exact / _rest(self.schema, ask.clique, tau)
+            for tau in [ask.clique] if ask.is_residual else _all_subsets(ask.clique):
+                precision[tau] = precision.get(tau, 0.0) + exact / _cells_outside(self.schema, ask.clique, tau)
         return {
             clique: sum(
-                _share(self.schema, clique, tau) / precision[tau] for tau in _subsets(clique) if tau in precision
+                _cell_variance_factor(self.schema, clique, tau) / precision[tau]
+                for tau in _all_subsets(clique)
+                if tau in precision
             )
-            / cells(self.schema, clique)
+            / cell_count(self.schema, clique)
             for clique in self.wanted
         }
 
@@ -220,30 +226,31 @@ class Plan:
         """The mean L1 error of the workload, or the sum of its variances; up to a constant."""
         found = self.variances()
         return sum(
-            w * cells(self.schema, c) * (math.sqrt(found[c]) if absolute else found[c]) for c, w in self.wanted.items()
+            w * cell_count(self.schema, c) * (math.sqrt(found[c]) if absolute else found[c])
+            for c, w in self.wanted.items()
         )
 
 
-def _ask(
+def _make_query(
     schema: Schema, clique: Clique, kind: type[Centring] | type[Identity], neighbours: Neighbours, currency: Currency
-) -> Ask:
+) -> ResidualQuery:
     sizes = schema.sizes(clique)
     maps = tuple(kind(size) for size in sizes)
     moved = marginal_sensitivity(maps, neighbours)
     scaled = math.prod(sizes) if kind is Centring else 1
     far = float(moved.l1) if currency is Currency.PURE else math.sqrt(moved.l2_squared)
-    return Ask(clique, maps, far / scaled)
+    return ResidualQuery(clique, maps, far / scaled)
 
 
-def _share(schema: Schema, clique: Clique, tau: Clique) -> float:
+def _cell_variance_factor(schema: Schema, clique: Clique, tau: Clique) -> float:
     """The variance of all cells of a clique for each unit of the variance of a residual: n_A·p_τ·Π n_j⁻²."""
     free = math.prod((n - 1) / n for n in schema.sizes(tau))
-    return cells(schema, clique) * free / _rest(schema, clique, tau) ** 2
+    return cell_count(schema, clique) * free / _cells_outside(schema, clique, tau) ** 2
 
 
-def _rest(schema: Schema, clique: Clique, tau: Sequence[str]) -> int:
+def _cells_outside(schema: Schema, clique: Clique, tau: Sequence[str]) -> int:
     return math.prod(n for name, n in zip(clique, schema.sizes(clique), strict=True) if name not in tau)
 
 
-def _subsets(clique: Clique) -> Iterable[Clique]:
+def _all_subsets(clique: Clique) -> Iterable[Clique]:
     return chain.from_iterable(combinations(clique, k) for k in range(len(clique) + 1))

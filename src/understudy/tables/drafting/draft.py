@@ -25,33 +25,39 @@ from understudy.schema import (
     Schema,
     Text,
     Time,
-    Undeclared,
+    UndeclaredColumn,
     guess_identifier,
 )
 from understudy.schema.columns.base import check_text
 from understudy.schema.columns.codec import codec_of
-from understudy.schema.columns.from_dtype import FLOAT_DECIMALS, column_of_type
-from understudy.schema.columns.lattice import MICROSECOND, Date
+from understudy.schema.columns.from_dtype import DEFAULT_FLOAT_DECIMALS, column_of_type
+from understudy.schema.columns.lattice import MICROSECOND_SPAN, Date
 from understudy.schema.columns.storage_types import storage_to_declare
-from understudy.tables.drafting.spelling import spelling
+from understudy.tables.drafting.spelling import describe_spelling
 from understudy.tables.reading import encode
-from understudy.tables.reading.parse import DOUBLE_TYPES, TEXT_TYPES, numbers, texts
-from understudy.tables.reading.type_votes import CANDIDATES, EMPTY, TEXT, supports, vote
-from understudy.tables.sources.source import Source
+from understudy.tables.reading.parse import DOUBLE_TYPES, TEXT_TYPES, number_reading, texts_sql
+from understudy.tables.reading.type_votes import (
+    EMPTY_CANDIDATE,
+    TEXT_CANDIDATE,
+    TYPE_CANDIDATES,
+    is_readable_as,
+    vote_sql,
+)
+from understudy.tables.sources.source import TableSource
 from understudy.tables.sql import quoting
-from understudy.tables.sql.let_columns import Layers
+from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.table import Table
 
-TOLERANCE = Fraction(1, 100)
+MAX_DRAFT_ODD_SHARE = Fraction(1, 100)
 """Part of the cells that may be something else."""
 
-BOOLEAN_TOLERANCE = Fraction(1, 1000)
+MAX_BOOLEAN_ODD_SHARE = Fraction(1, 1000)
 """Counts that are nearly always 0 or 1 are counts."""
 
 MISSING_CODES = ("NA", "N/A", "n/a", "na", "#N/A", "NaN", "nan", "NULL", "null", ".", "-", "--", "?")
 """Texts that commonly mean missing."""
 
-NUMBER_CODES = (
+NUMBER_MISSING_CODES = (
     *MISSING_CODES,
     "N",
     "n",
@@ -77,19 +83,19 @@ NUMBER_CODES = (
 )
 """What statistical offices write in a column of numbers where there is none: not applicable, suppressed, not in universe."""
 
-MISSING_SHARE = Fraction(1, 1000)
+MIN_MISSING_CODE_SHARE = Fraction(1, 1000)
 """Part of the cells that must hold a text for it to be drafted as a missing code."""
 
-VALUES_LIMIT = 1000
+MAX_DRAFT_VALUES = 1000
 """No list of values longer than this is drafted."""
 
 Moment = TypeVar("Moment", Datetime, Time)
 
-PAIRS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("1", "0"))
+BOOLEAN_WORD_PAIRS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("1", "0"))
 
 
 @dataclass(frozen=True)
-class _Look:
+class _CellSummary:
     """What the cells of a column look like: filled cells that are no missing code, how many differ, their length, spaces in them."""
 
     filled: int
@@ -99,17 +105,17 @@ class _Look:
     missing: tuple[str, ...]
 
 
-def draft(source: Source, *, public_domains: bool = False) -> Schema:
+def draft_schema(source: TableSource, *, public_domains: bool = False) -> Schema:
     """A schema for the owner to edit; with `public_domains` also the values and bounds that the table holds."""
-    columns = [_stored_as(_column(source, name), source.dtypes.get(name)) for name in source.names]
+    columns = [_with_storage_type(_draft_column(source, name), source.dtypes.get(name)) for name in source.names]
     if public_domains:
         columns = [_with_domain(source, column) for column in columns]
     return Schema(columns=tuple(columns))
 
 
-def gapless(source: Source, schema: Schema) -> Schema:
+def declare_non_nullable(source: TableSource, schema: Schema) -> Schema:
     """The schema with columns that have a value or a missing code in every cell declared so: as public as the values in the table."""
-    closed = [column for column in schema.columns if column.modelled and column.closed]
+    closed = [column for column in schema.columns if column.is_modelled and column.is_closed]
     table = Table(source, Schema(columns=tuple(closed)))
     if not closed or not table.rows():
         return schema
@@ -120,12 +126,12 @@ def gapless(source: Source, schema: Schema) -> Schema:
     return schema
 
 
-def _stored_as(column: Column, stated: str | None) -> Column:
+def _with_storage_type(column: Column, stated: str | None) -> Column:
     """The column with the storage type that its owner is to declare, where that is none that a cell decides."""
     return replace(column, dtype=storage_to_declare(column, stated))
 
 
-def _column(source: Source, name: str) -> Column:
+def _draft_column(source: TableSource, name: str) -> Column:
     dtype = source.dtypes.get(name)
     if guess_identifier(name):
         return Identifier(name=name, note="its name says so")
@@ -136,144 +142,144 @@ def _column(source: Source, name: str) -> Column:
     if isinstance(column, Real) and stored.type in DOUBLE_TYPES:
         return _from_floats(source, column)
     if isinstance(column, Datetime):
-        return _resolved(source, _in_zone(column, stored.zone))
+        return _with_resolution(source, _in_zone(column, stored.zone))
     if isinstance(column, Time):
-        return _resolved(source, column)
-    if isinstance(column, Integer) and _is_key(source, column, _look(source, name)):
+        return _with_resolution(source, column)
+    if isinstance(column, Integer) and _is_key(source, column, _summarise_cells(source, name)):
         return Identifier(name=name, note="nearly every cell is different")
     return column
 
 
-def _from_floats(source: Source, column: Real) -> Column:
+def _from_floats(source: TableSource, column: Real) -> Column:
     """Floats with the decimals that nearly all of them show; whole numbers turn to floats as soon as a frame holds an empty cell."""
-    elected = _elect(_ballots(source, column.name))
+    elected = _elect_type(_count_ballots(source, column.name))
     if elected in ("boolean", "integer"):
         return Integer(name=column.name)
     decimals = elected.removeprefix("decimal") if elected is not None else ""
     return replace(column, step=Fraction(1, 10 ** int(decimals))) if decimals.isdigit() else column
 
 
-def _from_cells(source: Source, name: str) -> Column:
+def _from_cells(source: TableSource, name: str) -> Column:
     """The type that nearly all cells can be read as."""
-    look = _look(source, name)
-    elected = _elect(_ballots(source, name))
-    if elected == TEXT:  # numbers, perhaps, with a letter where there is none
-        numeric = _elect(_ballots(source, name, NUMBER_CODES))
+    look = _summarise_cells(source, name)
+    elected = _elect_type(_count_ballots(source, name))
+    if elected == TEXT_CANDIDATE:  # numbers, perhaps, with a letter where there is none
+        numeric = _elect_type(_count_ballots(source, name, NUMBER_MISSING_CODES))
         if numeric is not None and (numeric in ("integer", "real") or numeric.startswith("decimal")):
-            look, elected = _look(source, name, NUMBER_CODES), numeric
+            look, elected = _summarise_cells(source, name, NUMBER_MISSING_CODES), numeric
     common = {"name": name}
     coded = {**common, "missing": look.missing}
     match elected:
         case None:
-            return Undeclared(name=name, note="every cell is empty")
+            return UndeclaredColumn(name=name, note="every cell is empty")
         case "boolean":
-            return _boolean(source, name, look)
+            return _draft_boolean(source, name, look)
         case "integer":
             number = Integer(**coded)  # type: ignore[arg-type]
             if _is_key(source, number, look):
                 return Identifier(name=name, note="nearly every cell is different")
             return number
         case "real":
-            return Real(**coded, step=Fraction(1, 10**FLOAT_DECIMALS))  # type: ignore[arg-type]
+            return Real(**coded, step=Fraction(1, 10**DEFAULT_FLOAT_DECIMALS))  # type: ignore[arg-type]
         case "date":
             return Date(**coded)  # type: ignore[arg-type]
         case "datetime":
-            return _resolved(source, Datetime(**coded))  # type: ignore[arg-type]
+            return _with_resolution(source, Datetime(**coded))  # type: ignore[arg-type]
         case "instant":
             note = "cells say how far they are from UTC"
-            return _resolved(source, Datetime(**coded, zone="UTC", note=note))  # type: ignore[arg-type]
+            return _with_resolution(source, Datetime(**coded, zone="UTC", note=note))  # type: ignore[arg-type]
         case "time":
-            return _resolved(source, Time(**coded))  # type: ignore[arg-type]
+            return _with_resolution(source, Time(**coded))  # type: ignore[arg-type]
         case "text":
             column = _labels_or_text(common, look)
-            return replace(column, note=spelling(source, name) or column.note)
+            return replace(column, note=describe_spelling(source, name) or column.note)
     return Real(**coded, step=Fraction(1, 10 ** int(elected.removeprefix("decimal"))))  # type: ignore[arg-type]
 
 
-def _ballots(source: Source, name: str, codes: tuple[str, ...] = MISSING_CODES) -> dict[str, int]:
-    layers = Layers()
-    voted = layers.query(source.relation, [f"{vote(layers, source.stored(name), codes)} AS v"])
+def _count_ballots(source: TableSource, name: str, codes: tuple[str, ...] = MISSING_CODES) -> dict[str, int]:
+    layers = QueryLayers()
+    voted = layers.query(source.relation, [f"{vote_sql(layers, source.stored(name), codes)} AS v"])
     rows = source.engine.run(f"SELECT v, count(*) FROM ({voted}) GROUP BY v", doing=f'looking at column "{name}"')
-    return {CANDIDATES[int(v)]: int(count) for v, count in rows}
+    return {TYPE_CANDIDATES[int(v)]: int(count) for v, count in rows}
 
 
-def _elect(ballots: dict[str, int]) -> str | None:
+def _elect_type(ballots: dict[str, int]) -> str | None:
     """The most specific candidate that nearly all filled cells support; None where no cell is filled."""
-    filled = {name: count for name, count in ballots.items() if name != EMPTY}
+    filled = {name: count for name, count in ballots.items() if name != EMPTY_CANDIDATE}
     total = sum(filled.values())
     if total == 0:
         return None
-    for candidate in CANDIDATES:
-        if candidate in (EMPTY, "truth", "bit"):
+    for candidate in TYPE_CANDIDATES:
+        if candidate in (EMPTY_CANDIDATE, "truth", "bit"):
             continue  # cells of 0 and 1 are booleans, or numbers with the rest of their column
-        against = sum(count for name, count in filled.items() if not supports(name, candidate))
-        if against <= (BOOLEAN_TOLERANCE if candidate == "boolean" else TOLERANCE) * total:
+        against = sum(count for name, count in filled.items() if not is_readable_as(name, candidate))
+        if against <= (MAX_BOOLEAN_ODD_SHARE if candidate == "boolean" else MAX_DRAFT_ODD_SHARE) * total:
             return candidate
-    return TEXT
+    return TEXT_CANDIDATE
 
 
-def _look(source: Source, name: str, codes: tuple[str, ...] = MISSING_CODES) -> _Look:
-    layers = Layers()
+def _summarise_cells(source: TableSource, name: str, codes: tuple[str, ...] = MISSING_CODES) -> _CellSummary:
+    layers = QueryLayers()
     stored = source.stored(name)
-    found = texts(layers, stored)
+    found = texts_sql(layers, stored)
     text = found[0] if found else "CAST(NULL AS VARCHAR)"
     doing = f'looking at column "{name}"'
-    cells = layers.query(source.relation, [f"CASE WHEN {encode.empty(stored)} THEN NULL ELSE {text} END AS t"])
-    coded = f"t IN ({quoting.texts(codes)})"
+    cells = layers.query(source.relation, [f"CASE WHEN {encode.is_empty_sql(stored)} THEN NULL ELSE {text} END AS t"])
+    coded = f"t IN ({quoting.text_literals(codes)})"
     ((every, filled, distinct, length, spaced),) = source.engine.run(
         f"SELECT count(t), count(t) FILTER (NOT {coded}), count(DISTINCT t) FILTER (NOT {coded}), "
         f"avg(length(t)) FILTER (NOT {coded}), avg(CAST(contains(trim(t), ' ') AS INTEGER)) FILTER (NOT {coded}) FROM ({cells})",
         doing=doing,
     )
     rows = source.engine.run(
-        f"SELECT t FROM ({cells}) WHERE {coded} GROUP BY t HAVING count(*) >= {int(MISSING_SHARE * every) + 1}",
+        f"SELECT t FROM ({cells}) WHERE {coded} GROUP BY t HAVING count(*) >= {int(MIN_MISSING_CODE_SHARE * every) + 1}",
         doing=doing,
     )
     here = {row[0] for row in rows}
-    return _Look(filled, distinct, length or 0.0, spaced or 0.0, tuple(code for code in codes if code in here))
+    return _CellSummary(filled, distinct, length or 0.0, spaced or 0.0, tuple(code for code in codes if code in here))
 
 
-def _labels_or_text(common: dict[str, str], look: _Look) -> Column:
+def _labels_or_text(common: dict[str, str], look: _CellSummary) -> Column:
     """Labels where values come again; a key where nearly all differ and are short; free text where they are long and mostly differ."""
     different = look.distinct / look.filled
     wordy = look.spaced > 0.5 and look.length >= 15
     if look.filled >= 20 and different >= 0.9 and not wordy and look.length < 50:
         return Identifier(**common, note="nearly every cell is different")  # type: ignore[arg-type]
-    if (wordy and different > 0.5) or look.length >= 50 or (look.distinct > VALUES_LIMIT and different > 0.5):
+    if (wordy and different > 0.5) or look.length >= 50 or (look.distinct > MAX_DRAFT_VALUES and different > 0.5):
         return Text(**common, note="long or mostly different texts")  # type: ignore[arg-type]
     return Categorical(**common, missing=look.missing)  # type: ignore[arg-type]
 
 
-def _is_key(source: Source, column: Integer, look: _Look) -> bool:
+def _is_key(source: TableSource, column: Integer, look: _CellSummary) -> bool:
     """Numbers of which nearly none comes twice and that run through, or are long: numbers of things, not amounts."""
     if look.filled < 100 or look.distinct < Fraction(999, 1000) * look.filled:
         return False
-    low, high = _range(source, column)
+    low, high = _lattice_range(source, column)
     return high - low + 1 <= 2 * look.filled or low >= 10**6
 
 
-def _boolean(source: Source, name: str, look: _Look) -> Boolean:
+def _draft_boolean(source: TableSource, name: str, look: _CellSummary) -> Boolean:
     """Truth in the words the column uses, the most frequent first, so that a release uses them too."""
-    layers = Layers()
-    cells = layers.query(source.relation, [f"lower(trim({texts(layers, source.stored(name))[0]})) AS t"])
-    words = quoting.texts(word for pair in PAIRS for word in pair)
+    layers = QueryLayers()
+    cells = layers.query(source.relation, [f"lower(trim({texts_sql(layers, source.stored(name))[0]})) AS t"])
+    words = quoting.text_literals(word for pair in BOOLEAN_WORD_PAIRS for word in pair)
     rows = source.engine.run(
         f"SELECT t, count(*) FROM ({cells}) WHERE t IN ({words}) GROUP BY t", doing=f'looking at column "{name}"'
     )
     counts = {word: int(count) for word, count in rows}
-    used = sorted(PAIRS, key=lambda pair: -sum(counts.get(word, 0) for word in pair))
+    used = sorted(BOOLEAN_WORD_PAIRS, key=lambda pair: -sum(counts.get(word, 0) for word in pair))
     used = [pair for pair in used if any(word in counts for word in pair)]
-    if used[0] == PAIRS[0]:
+    if used[0] == BOOLEAN_WORD_PAIRS[0]:
         return Boolean(name=name, missing=look.missing)
     yes, no = (tuple(words) for words in zip(*used, strict=True))
     return Boolean(name=name, missing=look.missing, true=yes, false=no)
 
 
-def _resolved(source: Source, column: Moment) -> Moment:
+def _with_resolution(source: TableSource, column: Moment) -> Moment:
     """The coarsest usual resolution that nearly all moments, or times of day, keep to."""
-    fine = replace(column, resolution=MICROSECOND)
-    layers = Layers()
-    found = numbers(layers, fine, source.stored(column.name))
+    fine = replace(column, resolution=MICROSECOND_SPAN)
+    layers = QueryLayers()
+    found = number_reading(layers, fine, source.stored(column.name))
     if found is None:
         return column
     spans = [
@@ -284,12 +290,12 @@ def _resolved(source: Source, column: Moment) -> Moment:
         timedelta(milliseconds=1),
     ]
     cells = layers.query(source.relation, [f"{found.value} AS v"])
-    kept = ", ".join(f"count(*) FILTER (v % {span // MICROSECOND} = 0)" for span in spans)
+    kept = ", ".join(f"count(*) FILTER (v % {span // MICROSECOND_SPAN} = 0)" for span in spans)
     ((filled, *counts),) = source.engine.run(
         f"SELECT count(v), {kept} FROM ({cells})", doing=f'looking at column "{column.name}"'
     )
-    enough = (span for span, count in zip(spans, counts, strict=True) if filled - count <= TOLERANCE * filled)
-    return replace(column, resolution=next(enough, MICROSECOND))
+    enough = (span for span, count in zip(spans, counts, strict=True) if filled - count <= MAX_DRAFT_ODD_SHARE * filled)
+    return replace(column, resolution=next(enough, MICROSECOND_SPAN))
 
 
 def _in_zone(column: Datetime, zone: str | None) -> Datetime:
@@ -302,10 +308,10 @@ def _in_zone(column: Datetime, zone: str | None) -> Datetime:
         return column
 
 
-def _range(source: Source, column: Lattice) -> tuple[int, int]:
+def _lattice_range(source: TableSource, column: Lattice) -> tuple[int, int]:
     """The smallest and the largest lattice index; the origin where there is none."""
-    layers = Layers()
-    index = encode.index(layers, column, source.stored(column.name))
+    layers = QueryLayers()
+    index = encode.index_sql(layers, column, source.stored(column.name))
     cells = layers.query(source.relation, [f"{index} AS v"])
     ((low, high),) = source.engine.run(
         f"SELECT min(v), max(v) FROM ({cells})", doing=f'looking at column "{column.name}"'
@@ -313,13 +319,13 @@ def _range(source: Source, column: Lattice) -> tuple[int, int]:
     return (0, 0) if low is None else (int(low), int(high))
 
 
-def _with_domain(source: Source, column: Column) -> Column:
+def _with_domain(source: TableSource, column: Column) -> Column:
     """The column with the values and bounds its cells have, which the owner says are public knowledge."""
     if isinstance(column, Categorical):
         return _with_values(source, column)
     if not isinstance(column, Lattice) or isinstance(column, Time):
         return column
-    low, high = _range(source, column)
+    low, high = _lattice_range(source, column)
     if isinstance(column, Real):
         return replace(column, min=low * column.step, max=high * column.step)
     try:
@@ -328,16 +334,16 @@ def _with_domain(source: Source, column: Column) -> Column:
         return column
 
 
-def _with_values(source: Source, column: Categorical) -> Categorical:
-    layers = Layers()
-    label = encode.label(layers, column, source.stored(column.name))
+def _with_values(source: TableSource, column: Categorical) -> Categorical:
+    layers = QueryLayers()
+    label = encode.label_sql(layers, column, source.stored(column.name))
     cells = layers.query(source.relation, [f"{label} AS v"])
     rows = source.engine.run(
-        f"SELECT DISTINCT v FROM ({cells}) WHERE v IS NOT NULL ORDER BY v LIMIT {VALUES_LIMIT + 1}",
+        f"SELECT DISTINCT v FROM ({cells}) WHERE v IS NOT NULL ORDER BY v LIMIT {MAX_DRAFT_VALUES + 1}",
         doing=f'looking at column "{column.name}"',
     )
-    if len(rows) > VALUES_LIMIT:
-        return replace(column, note=f"more than {VALUES_LIMIT:,} values, left to learn")
+    if len(rows) > MAX_DRAFT_VALUES:
+        return replace(column, note=f"more than {MAX_DRAFT_VALUES:,} values, left to learn")
     return replace(column, values=tuple(row[0] for row in rows if _is_label(row[0])))
 
 

@@ -9,22 +9,22 @@ from __future__ import annotations
 from fractions import Fraction
 
 from understudy.tables.reading import encode
-from understudy.tables.reading.parse import texts
-from understudy.tables.sources.source import Source
+from understudy.tables.reading.parse import texts_sql
+from understudy.tables.sources.source import TableSource
 from understudy.tables.sql import quoting
-from understudy.tables.sql.let_columns import Layers
+from understudy.tables.sql.let_columns import QueryLayers
 
-NEARLY = Fraction(99, 100)
+MIN_ODD_SPELLING_SHARE = Fraction(99, 100)
 """Part of the cells that must look like something else for that to be told."""
 
-SOME = Fraction(1, 1000)
+MIN_DAMAGED_SHARE = Fraction(1, 1000)
 """Part of the cells that must be damaged for that to be told."""
 
-DRESSED = r"^[-+(]?[$€£¥]? ?(\d{1,3}([,.'’]\d{3})+|\d+)([.,]\d+)? ?[%$€£¥]?\)?$"
-SIGNS = r"[,%$€£¥'’(]"
-DATES = r"^\d{1,2}([./-])\d{1,2}[./-](\d{2}|\d{4})( .*)?$"
-OPEN = r'^"[^"]*$'
-TOLD = {
+DRESSED_NUMBER_PATTERN = r"^[-+(]?[$€£¥]? ?(\d{1,3}([,.'’]\d{3})+|\d+)([.,]\d+)? ?[%$€£¥]?\)?$"
+NUMBER_SIGN_PATTERN = r"[,%$€£¥'’(]"
+LOCAL_DATE_PATTERN = r"^\d{1,2}([./-])\d{1,2}[./-](\d{2}|\d{4})( .*)?$"
+OPEN_QUOTE_PATTERN = r'^"[^"]*$'
+SPELLING_NOTES = {
     "number": "cells look like numbers with a comma, a percent or a currency sign; as 1234.5 they would be numbers",
     "date": "cells look like dates; as 2024-02-29 they would be dates",
     "encoding": "some cells are no text in this encoding; say which one it is (--encoding cp1252)",
@@ -32,37 +32,37 @@ TOLD = {
 }
 
 
-def part(pattern: str) -> str:
+def count_matches_sql(pattern: str) -> str:
     """How many texts match a pattern."""
-    return f"count(*) FILTER (regexp_matches(t, {quoting.text(pattern)}))"
+    return f"count(*) FILTER (regexp_matches(t, {quoting.text_literal(pattern)}))"
 
 
-def cells(source: Source, name: str) -> str | None:
+def query_texts(source: TableSource, name: str) -> str | None:
     """A query of a column's texts, empty cells as none; None for a type that stands for no text."""
-    layers, stored = Layers(), source.stored(name)
-    found = texts(layers, stored)
+    layers, stored = QueryLayers(), source.stored(name)
+    found = texts_sql(layers, stored)
     if not found:
         return None
-    return layers.query(source.relation, [f"CASE WHEN {encode.empty(stored)} THEN NULL ELSE trim({found[0]}) END AS t"])
+    return layers.query(
+        source.relation, [f"CASE WHEN {encode.is_empty_sql(stored)} THEN NULL ELSE trim({found[0]}) END AS t"]
+    )
 
 
-def spelling(source: Source, name: str) -> str:
+def describe_spelling(source: TableSource, name: str) -> str:
     """What to tell the owner of a column of texts about how its cells are spelled; nothing where it is as it should be."""
-    asked = cells(source, name)
+    asked = query_texts(source, name)
     if asked is None:
         return ""
-    dressed = (
-        f"count(*) FILTER (regexp_matches(t, {quoting.text(DRESSED)}) AND regexp_matches(t, {quoting.text(SIGNS)}))"
-    )
+    dressed = f"count(*) FILTER (regexp_matches(t, {quoting.text_literal(DRESSED_NUMBER_PATTERN)}) AND regexp_matches(t, {quoting.text_literal(NUMBER_SIGN_PATTERN)}))"
     ((filled, numbers, signed, dates, broken, quoted),) = source.engine.run(
-        f"SELECT count(t), {part(DRESSED)}, {dressed}, {part(DATES)}, count(*) FILTER (contains(t, chr(65533))), {part(OPEN)} "
+        f"SELECT count(t), {count_matches_sql(DRESSED_NUMBER_PATTERN)}, {dressed}, {count_matches_sql(LOCAL_DATE_PATTERN)}, count(*) FILTER (contains(t, chr(65533))), {count_matches_sql(OPEN_QUOTE_PATTERN)} "
         f"FROM ({asked})",
         doing=f'looking at column "{name}"',
     )
-    if numbers >= NEARLY * filled and 2 * signed >= filled > 0:
-        return TOLD["number"]
-    if dates >= NEARLY * filled > 0:
-        return TOLD["date"]
-    if broken > SOME * filled:
-        return TOLD["encoding"]
-    return TOLD["quote"] if source.kind == "csv" and quoted > SOME * filled else ""
+    if numbers >= MIN_ODD_SPELLING_SHARE * filled and 2 * signed >= filled > 0:
+        return SPELLING_NOTES["number"]
+    if dates >= MIN_ODD_SPELLING_SHARE * filled > 0:
+        return SPELLING_NOTES["date"]
+    if broken > MIN_DAMAGED_SHARE * filled:
+        return SPELLING_NOTES["encoding"]
+    return SPELLING_NOTES["quote"] if source.kind == "csv" and quoted > MIN_DAMAGED_SHARE * filled else ""

@@ -12,13 +12,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.schema.columns.discrete import LATTICE_LIMIT
+from understudy.schema.columns.discrete import MAX_LATTICE_INDEX
 from understudy.tables.sql import quoting
 
-FAR = LATTICE_LIMIT - 1
+MAX_INDEX_MAGNITUDE = MAX_LATTICE_INDEX - 1
 """Indices further out than this are clipped to it."""
 
-HUGE = 10**38
+OVERLONG_NUMBER = 10**38
 """What stands for a whole number too long for 127 bits: beyond every edge."""
 
 
@@ -33,18 +33,18 @@ class Grid(ABC):
     def index(self, value: str) -> str:
         """The lattice index of a number, clipped far out, as BIGINT."""
 
-    def cuts(self, value: str, edges: tuple[int, ...]) -> str:
+    def bin_sql(self, value: str, edges: tuple[int, ...]) -> str:
         """The bin of a number; below the first edge the first bin, above the last the last."""
         literals = [self.least(edge) for edge in edges]
 
-        def between(low: int, high: int) -> str:
+        def bisect_edges(low: int, high: int) -> str:
             if low == high:
                 return str(low)
             middle = (low + high + 1) // 2
-            below, above = between(low, middle - 1), between(middle, high)
+            below, above = bisect_edges(low, middle - 1), bisect_edges(middle, high)
             return f"CASE WHEN {value} < {literals[middle]} THEN {below} ELSE {above} END"
 
-        return between(0, len(edges) - 2)
+        return bisect_edges(0, len(edges) - 2)
 
 
 @dataclass(frozen=True)
@@ -56,29 +56,31 @@ class WholeGrid(Grid):
 
     def least(self, index: int) -> str:
         if not self.nearest:
-            return quoting.whole(math.ceil(index / self.unit))
+            return quoting.whole_literal(math.ceil(index / self.unit))
         half = (index - Fraction(1, 2)) / self.unit
         # Halves go away from zero: up to an index above zero, away from one that is not.
-        return quoting.whole(math.ceil(half) if index > 0 else math.floor(half) + 1)
+        return quoting.whole_literal(math.ceil(half) if index > 0 else math.floor(half) + 1)
 
     def index(self, value: str) -> str:
         if self.unit == 1:
-            return _known(value, _clipped(value))
-        far = min(math.ceil(FAR / self.unit) + 1, HUGE)
+            return _unless_null_sql(value, _clip_index_sql(value))
+        far = min(math.ceil(MAX_INDEX_MAGNITUDE / self.unit) + 1, OVERLONG_NUMBER)
         near = f"LEAST(GREATEST(CAST({value} AS HUGEINT), {-far}), {far})"
         up, down = self.unit.numerator, self.unit.denominator
         if self.nearest:
-            rounded = _nearest(f"abs({near})", up, down)
-            return _known(value, _clipped(f"CASE WHEN {value} < 0 THEN -({rounded}) ELSE {rounded} END"))
+            rounded = _round_half_up_sql(f"abs({near})", up, down)
+            return _unless_null_sql(
+                value, _clip_index_sql(f"CASE WHEN {value} < 0 THEN -({rounded}) ELSE {rounded} END")
+            )
         floor = f"(({near} * {up}) // {down} - CASE WHEN ({near} * {up}) % {down} < 0 THEN 1 ELSE 0 END)"
-        return _known(value, _clipped(floor))
+        return _unless_null_sql(value, _clip_index_sql(floor))
 
-    def cuts(self, value: str, edges: tuple[int, ...]) -> str:
+    def bin_sql(self, value: str, edges: tuple[int, ...]) -> str:
         if self.unit == 1 and edges[-1] - edges[0] == len(edges) - 1:
             # One bin for each whole number: a subtraction does it.
             near = f"LEAST(GREATEST({value}, {edges[0]}), {edges[-1] - 1})"
-            return near if edges[0] == 0 else f"({near} - {quoting.whole(edges[0])})"
-        return super().cuts(value, edges)
+            return near if edges[0] == 0 else f"({near} - {quoting.whole_literal(edges[0])})"
+        return super().bin_sql(value, edges)
 
 
 @dataclass(frozen=True)
@@ -93,37 +95,37 @@ class DoubleGrid(Grid):
         try:
             number = float(half)
         except OverflowError:
-            return quoting.double(math.copysign(math.inf, half))
+            return quoting.double_literal(math.copysign(math.inf, half))
         number = math.nextafter(number, -math.inf)
         while math.isfinite(number) and (number < half or (index <= 0 and Fraction(number) == half)):
             number = math.nextafter(number, math.inf)
-        return quoting.double(number)
+        return quoting.double_literal(number)
 
     def index(self, value: str) -> str:
         # Every double that rounds away from zero is a whole multiple of 2^-bits.
         bits = 54 - math.floor(math.log2(self.step / 2))
         unit = 1 / (self.step * Fraction(2) ** bits)
-        whole = f"TRY_CAST(trunc(abs({value}) * {quoting.double(2.0**bits)}) AS HUGEINT)"
-        rounded = _nearest(whole, unit.numerator, unit.denominator)
+        whole = f"TRY_CAST(trunc(abs({value}) * {quoting.double_literal(2.0**bits)}) AS HUGEINT)"
+        rounded = _round_half_up_sql(whole, unit.numerator, unit.denominator)
         signed = f"CAST(CASE WHEN {value} < 0 THEN -({rounded}) ELSE {rounded} END AS BIGINT)"
-        far = f"WHEN {value} >= {self.least(FAR)} THEN {FAR} WHEN {value} < {self.least(1 - FAR)} THEN {-FAR}"
+        far = f"WHEN {value} >= {self.least(MAX_INDEX_MAGNITUDE)} THEN {MAX_INDEX_MAGNITUDE} WHEN {value} < {self.least(1 - MAX_INDEX_MAGNITUDE)} THEN {-MAX_INDEX_MAGNITUDE}"
         return f"CASE WHEN NOT isfinite({value}) THEN NULL {far} ELSE {signed} END"
 
 
-def _known(value: str, expression: str) -> str:
+def _unless_null_sql(value: str, expression: str) -> str:
     """An expression of a number; NULL of none. (LEAST and GREATEST would pass over a NULL.)"""
     return f"CASE WHEN {value} IS NOT NULL THEN {expression} END"
 
 
-def _clipped(index: str) -> str:
-    return f"CAST(LEAST(GREATEST({index}, {-FAR}), {FAR}) AS BIGINT)"
+def _clip_index_sql(index: str) -> str:
+    return f"CAST(LEAST(GREATEST({index}, {-MAX_INDEX_MAGNITUDE}), {MAX_INDEX_MAGNITUDE}) AS BIGINT)"
 
 
-def _nearest(value: str, up: int, down: int) -> str:
+def _round_half_up_sql(value: str, up: int, down: int) -> str:
     """round(value · up / down), halves up, for value ≥ 0, without a product that could leave 127 bits."""
     if down == 1:
         return f"{value} * {up}"
     if 2 * up * down < 2**126:
         return f"(({value} // {down}) * {up} + (({value} % {down}) * {2 * up} + {down}) // {2 * down})"
     # Only a step with a denominator beyond any decimal gets here; its last digits are lost in a double anyway.
-    return f"TRY_CAST(round(CAST({value} AS DOUBLE) * {quoting.double(up / down)}) AS HUGEINT)"
+    return f"TRY_CAST(round(CAST({value} AS DOUBLE) * {quoting.double_literal(up / down)}) AS HUGEINT)"

@@ -10,21 +10,21 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.schema.columns.cell import DIGITS_LIMIT, NUMBER, parse_number
-from understudy.schema.columns.discrete import MICROSECOND, Date, Datetime, Integer, Lattice, Real, Time
+from understudy.schema.columns.cell import CELL_NUMBER_PATTERN, MAX_NUMBER_DIGITS, parse_number
+from understudy.schema.columns.discrete import MICROSECOND_SPAN, Date, Datetime, Integer, Lattice, Real, Time
 from understudy.schema.formula import FORMULA_OPENERS
 from understudy.tables.reading.datetimes import (
-    clock,
-    clock_of_time,
-    clock_text,
-    days,
-    in_calendar,
-    moment,
-    moment_texts,
+    clock_sql,
+    clock_text_sql,
+    days_sql,
+    in_calendar_sql,
+    moment_sql,
+    moment_texts_sql,
+    stored_clock_sql,
 )
-from understudy.tables.reading.grid import HUGE, DoubleGrid, Grid, WholeGrid
+from understudy.tables.reading.grid import OVERLONG_NUMBER, DoubleGrid, Grid, WholeGrid
 from understudy.tables.sql import quoting
-from understudy.tables.sql.let_columns import Layers
+from understudy.tables.sql.let_columns import QueryLayers
 from understudy.tables.sql.stored import (
     DOUBLE_TYPES,
     INSTANT_TYPES,
@@ -32,22 +32,22 @@ from understudy.tables.sql.stored import (
     TEXT_TYPES,
     TIME_TYPES,
     WHOLE_TYPES,
-    Stored,
-    text_of,
-    trimmed,
+    StoredColumn,
+    text_sql,
+    trimmed_text_sql,
 )
 
-__all__ = ["DOUBLE_TYPES", "TEXT_TYPES", "Numbers", "numbers", "texts"]
+__all__ = ["DOUBLE_TYPES", "TEXT_TYPES", "NumberReading", "number_reading", "texts_sql"]
 
-GUARDED = quoting.text("^'+[" + re.escape(FORMULA_OPENERS.replace("\0", "")) + "]")
+GUARDED_TEXT_PATTERN = quoting.text_literal("^'+[" + re.escape(FORMULA_OPENERS.replace("\0", "")) + "]")
 """Texts that `guard_formula` may have written; no cell of a file holds a NUL."""
 
-EXTRA_PLACES = 18
+MAX_STEP_PLACES = 18
 """Decimals kept of a number whose step is no decimal fraction."""
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberReading:
     """A cell as a number on a grid; NULL where it is no value. `cut` says whether digits of it were cut off, where they can be."""
 
     value: str
@@ -55,25 +55,25 @@ class Numbers:
     cut: str | None = None
 
 
-def numbers(layers: Layers, column: Lattice, stored: Stored) -> Numbers | None:
+def number_reading(layers: QueryLayers, column: Lattice, stored: StoredColumn) -> NumberReading | None:
     """A cell of a number, date, moment or time column; None where the stored type never holds one."""
     if isinstance(column, Integer | Real):
-        return _quantity(layers, column, stored)
+        return _quantity_reading(layers, column, stored)
     if isinstance(column, Date):
-        found = days(layers, stored)
-        return None if found is None else Numbers(layers.read(found), WholeGrid(Fraction(1), nearest=False))
+        found = days_sql(layers, stored)
+        return None if found is None else NumberReading(layers.read(found), WholeGrid(Fraction(1), nearest=False))
     assert isinstance(column, Datetime | Time)
-    micros = moment(layers, column, stored) if isinstance(column, Datetime) else clock(layers, stored)
-    unit = Fraction(1, column.resolution // MICROSECOND)
-    return None if micros is None else Numbers(layers.read(micros), WholeGrid(unit, nearest=False))
+    micros = moment_sql(layers, column, stored) if isinstance(column, Datetime) else clock_sql(layers, stored)
+    unit = Fraction(1, column.resolution // MICROSECOND_SPAN)
+    return None if micros is None else NumberReading(layers.read(micros), WholeGrid(unit, nearest=False))
 
 
-def texts(layers: Layers, stored: Stored) -> list[str]:
+def texts_sql(layers: QueryLayers, stored: StoredColumn) -> list[str]:
     """The texts a cell may stand for, the likeliest first; none for a type that stands for no text."""
     cell, kind = stored.cell, stored.type
     if kind in TEXT_TYPES:
-        text = text_of(layers, stored)
-        return [_unguarded(text), text] if stored.guarded else [text]
+        text = text_sql(layers, stored)
+        return [_unguard_sql(text), text] if stored.guarded else [text]
     if kind in WHOLE_TYPES or kind == "UHUGEINT":
         return [f"CAST({cell} AS VARCHAR)"]
     if kind == "BOOLEAN":
@@ -88,39 +88,39 @@ def texts(layers: Layers, stored: Stored) -> list[str]:
         shown = layers.read(f"CAST({cell} AS VARCHAR)")
         return [f"CASE WHEN contains({shown}, '.') THEN rtrim(rtrim({shown}, '0'), '.') ELSE {shown} END"]
     if kind == "DATE":
-        return [f"CASE WHEN {in_calendar(cell)} THEN strftime({cell}, '%Y-%m-%d') END"]
+        return [f"CASE WHEN {in_calendar_sql(cell)} THEN strftime({cell}, '%Y-%m-%d') END"]
     if kind in TIME_TYPES:
-        return [clock_text(layers.read(clock_of_time(stored)))]
+        return [clock_text_sql(layers.read(stored_clock_sql(stored)))]
     if kind in MOMENT_TYPES or kind in INSTANT_TYPES:
-        return moment_texts(layers, stored)
+        return moment_texts_sql(layers, stored)
     return []
 
 
-def _unguarded(text: str) -> str:
+def _unguard_sql(text: str) -> str:
     """The text that was guarded, as `unguard_formula` tells it; others as they are."""
-    return f"CASE WHEN regexp_matches({text}, {GUARDED}) THEN substr({text}, 2) ELSE {text} END"
+    return f"CASE WHEN regexp_matches({text}, {GUARDED_TEXT_PATTERN}) THEN substr({text}, 2) ELSE {text} END"
 
 
-def _quantity(layers: Layers, column: Integer | Real, stored: Stored) -> Numbers | None:
+def _quantity_reading(layers: QueryLayers, column: Integer | Real, stored: StoredColumn) -> NumberReading | None:
     cell, kind, step = stored.cell, stored.type, Fraction(column.step)
     if kind in WHOLE_TYPES:
-        return Numbers(cell, WholeGrid(1 / step, nearest=True))
+        return NumberReading(cell, WholeGrid(1 / step, nearest=True))
     if kind == "UHUGEINT":
         far = f"CASE WHEN {cell} >= {2**126} THEN {2**126} ELSE TRY_CAST({cell} AS HUGEINT) END"
-        return Numbers(layers.read(far), WholeGrid(1 / step, nearest=True))
+        return NumberReading(layers.read(far), WholeGrid(1 / step, nearest=True))
     if kind in DOUBLE_TYPES:
         number = f"CAST({cell} AS DOUBLE)"
-        return Numbers(layers.read(f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"), DoubleGrid(step))
+        return NumberReading(layers.read(f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"), DoubleGrid(step))
     if kind.startswith("DECIMAL"):
         width, scale = (int(n) for n in re.findall(r"\d+", kind))
-        digits = layers.read(_unscaled(cell, width, scale))
-        return Numbers(digits, WholeGrid(Fraction(1, 10**scale) / step, nearest=True))
+        digits = layers.read(_unscale_decimal_sql(cell, width, scale))
+        return NumberReading(digits, WholeGrid(Fraction(1, 10**scale) / step, nearest=True))
     if kind in TEXT_TYPES:
-        return _spelled_quantity(layers, column, stored, step)
+        return _parse_quantity(layers, column, stored, step)
     return None
 
 
-def _unscaled(cell: str, width: int, scale: int) -> str:
+def _unscale_decimal_sql(cell: str, width: int, scale: int) -> str:
     """The digits of a decimal as a whole number."""
     if scale == 0:
         return f"CAST({cell} AS HUGEINT)"
@@ -129,24 +129,24 @@ def _unscaled(cell: str, width: int, scale: int) -> str:
     return f"TRY_CAST(replace(CAST({cell} AS VARCHAR), '.', '') AS HUGEINT)"
 
 
-def _places(number: Fraction) -> int:
+def _decimal_places(number: Fraction) -> int:
     """Decimals that hold a number exactly, or as many as are worth keeping."""
-    return next((d for d in range(EXTRA_PLACES + 2) if (number * 10**d).denominator == 1), EXTRA_PLACES)
+    return next((d for d in range(MAX_STEP_PLACES + 2) if (number * 10**d).denominator == 1), MAX_STEP_PLACES)
 
 
-def _spelled_quantity(layers: Layers, column: Integer | Real, stored: Stored, step: Fraction) -> Numbers:
+def _parse_quantity(layers: QueryLayers, column: Integer | Real, stored: StoredColumn, step: Fraction) -> NumberReading:
     """A number's text as a whole number of 10^-places, the digits beyond cut off.
 
     Cutting off is exact: halves go away from zero, and every half lies on this decimal grid.
     """
     spelled = [number for number in map(parse_number, column.missing) if number is not None]
-    places = max(_places(step / 2), *(_places(number) for number in spelled), 0)
-    text, n = text_of(layers, stored), trimmed(layers, stored)
+    places = max(_decimal_places(step / 2), *(_decimal_places(number) for number in spelled), 0)
+    text, n = text_sql(layers, stored), trimmed_text_sql(layers, stored)
     # Nearly all numbers are short; how a text can be read is decided once, the long way only where it is needed.
     kind = layers.read(
         f"CASE WHEN regexp_full_match({text}, '[+-]?[0-9]{{1,18}}') THEN 1 "
         f"WHEN {0 < places <= 10} AND regexp_full_match({text}, '[+-]?[0-9]{{1,15}}\\.[0-9]*') THEN 2 "
-        f"WHEN length({n}) <= {DIGITS_LIMIT} AND regexp_full_match({n}, {quoting.text(NUMBER)}) THEN 3 ELSE 0 END"
+        f"WHEN length({n}) <= {MAX_NUMBER_DIGITS} AND regexp_full_match({n}, {quoting.text_literal(CELL_NUMBER_PATTERN)}) THEN 3 ELSE 0 END"
     )
     groups = "^([+-]?)([0-9]*)\\.?([0-9]*)([eE]([+-]?[0-9]{1,3}))?$"
     part = layers.read(f"CASE WHEN {kind} = 3 THEN regexp_extract({n}, '{groups}', ['s', 'w', 'f', 'x', 'e']) END")
@@ -156,7 +156,7 @@ def _spelled_quantity(layers: Layers, column: Integer | Real, stored: Stored, st
         f"CASE WHEN {point} > 0 THEN ltrim(left(rpad({digits}, {point}, '0'), {point}), '0') ELSE '' END"
     )
     size = layers.read(
-        f"CASE WHEN {kept} = '' THEN 0 WHEN length({kept}) > 38 THEN {HUGE} ELSE TRY_CAST({kept} AS HUGEINT) END"
+        f"CASE WHEN {kept} = '' THEN 0 WHEN length({kept}) > 38 THEN {OVERLONG_NUMBER} ELSE TRY_CAST({kept} AS HUGEINT) END"
     )
     short = f"left({text}, strpos({text}, '.') + {places})"
     decimal = f"TRY_CAST({short} AS DECIMAL(38,{places})) * CAST({10**places} AS DECIMAL({places + 1},0))"
@@ -168,4 +168,4 @@ def _spelled_quantity(layers: Layers, column: Integer | Real, stored: Stored, st
     beyond = f"substr({text}, strpos({text}, '.') + {places + 1})", f"substr({digits}, GREATEST({point}, 0) + 1)"
     rest = f"CASE {kind} WHEN 2 THEN {beyond[0]} WHEN 3 THEN {beyond[1]} END"
     cut = f"COALESCE(regexp_matches({rest}, '[1-9]'), false)" if spelled else None
-    return Numbers(value, WholeGrid(Fraction(1, 10**places) / step, nearest=True), cut)
+    return NumberReading(value, WholeGrid(Fraction(1, 10**places) / step, nearest=True), cut)

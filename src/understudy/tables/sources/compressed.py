@@ -13,43 +13,45 @@ from typing import BinaryIO, cast
 
 from understudy.errors import TableError
 
-PACKED = {".gz": "gzip", ".zst": "zstd"}
+COMPRESSION_OF_ENDING = {".gz": "gzip", ".zst": "zstd"}
 """Endings of packed files, and what DuckDB calls them."""
 
-FREE = 2**27
-RATIO = 200
+FREE_UNPACKED_BYTES = 2**27
+MAX_UNPACK_RATIO = 200
 """A file may unpack to so many bytes whatever its size, and beyond that to so many times what was read of it."""
 
-STEP = 2**20
+UNPACK_STEP_BYTES = 2**20
 
 
-def packing(path: Path) -> str:
+def compression_of_path(path: Path) -> str:
     """How a file is packed, in DuckDB's words.
 
-    >>> packing(Path("people.csv.gz")), packing(Path("people.csv"))
+    >>> compression_of_path(Path("people.csv.gz")), compression_of_path(Path("people.csv"))
     ('gzip', 'none')
     """
-    return PACKED.get(path.suffix.lower(), "none")
+    return COMPRESSION_OF_ENDING.get(path.suffix.lower(), "none")
 
 
 def open_bytes(path: Path) -> BinaryIO:
     """A file's bytes, unpacked."""
-    return path.open("rb") if packing(path) == "none" else _unpacked(path, str(path))
+    return path.open("rb") if compression_of_path(path) == "none" else _open_unpacked(path, str(path))
 
 
-def weigh(path: Path) -> None:
+def refuse_packed_bomb(path: Path) -> None:
     """Refuse a packed file that is damaged, cut short, or unpacks to far more than it holds."""
-    if packing(path) == "none":
+    if compression_of_path(path) == "none":
         return
     line, size, failed = 1, 0, ""
     with path.open("rb") as raw:
         try:
-            with _unpacked(path, raw) as file:
-                while part := file.read(STEP):
+            with _open_unpacked(path, raw) as file:
+                while part := file.read(UNPACK_STEP_BYTES):
                     line += part.count(b"\n")
                     size += len(part)
-                    if size > FREE and size > RATIO * raw.tell():
-                        failed = f"unpacks to more than {RATIO} times its size. Unpack it first if you trust it"
+                    if size > FREE_UNPACKED_BYTES and size > MAX_UNPACK_RATIO * raw.tell():
+                        failed = (
+                            f"unpacks to more than {MAX_UNPACK_RATIO} times its size. Unpack it first if you trust it"
+                        )
                         break
         except TableError:
             raise
@@ -59,8 +61,8 @@ def weigh(path: Path) -> None:
         raise TableError(f"{path.name}:{line}: {failed}. Nothing was read")
 
 
-def _unpacked(path: Path, raw: str | BinaryIO) -> BinaryIO:
-    if packing(path) == "gzip":
+def _open_unpacked(path: Path, raw: str | BinaryIO) -> BinaryIO:
+    if compression_of_path(path) == "gzip":
         return cast(BinaryIO, gzip.open(raw, "rb"))
     for module, opener in (("compression.zstd", "open"), ("zstandard", "open")):
         try:

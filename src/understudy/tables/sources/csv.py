@@ -12,7 +12,7 @@ each row by itself:
 
   * A line is a line before it is text: an encoding in which one can change how others are decoded is refused (tables/sources/encodings.py).
 
-DuckDB reads most files by these rules as they are. `tidy` finds out, in one pass, whether it would; for the rest it writes a private
+DuckDB reads most files by these rules as they are. `prepare_csv` finds out, in one pass, whether it would; for the rest it writes a private
 copy in which every doubtful cell is quoted properly (tables/sources/csv_copy.py). Either way the same rows come out, so the choice of path says
 nothing.
 """
@@ -27,36 +27,36 @@ from itertools import islice
 from pathlib import Path
 
 from understudy.errors import TableError
-from understudy.tables.sources.compressed import open_bytes, packing, weigh
+from understudy.tables.sources.compressed import compression_of_path, open_bytes, refuse_packed_bomb
 from understudy.tables.sources.csv_copy import (
-    CELL_BYTES,
-    ROW_BYTES,
-    Part,
-    Whole,
-    short_lines,
+    MAX_CSV_CELL_BYTES,
+    MAX_CSV_ROW_BYTES,
+    CsvPart,
+    LinesEndFinder,
+    find_short_lines_end,
     skip_rows,
-    sound_lines,
+    sound_lines_finder,
     write_copy,
 )
 from understudy.tables.sources.encodings import MARK_BYTES, check_encoding, decode_chunks, find_codec
 
-DELIMITERS = (",", ";", "\t", "|")
-MARKED = re.compile(rb'"?sep=([^"\r\n])"?(?:\r\n|[\r\n])', re.IGNORECASE)
+CSV_DELIMITERS = (",", ";", "\t", "|")
+SEPARATOR_LINE_PATTERN = re.compile(rb'"?sep=([^"\r\n])"?(?:\r\n|[\r\n])', re.IGNORECASE)
 """A first line in which a spreadsheet says what separates the cells of the others."""
 
-COMMENT = re.compile(rb"[ \t]*(#[ \t#!]|//)")
+COMMENT_LINE_PATTERN = re.compile(rb"[ \t]*(#[ \t#!]|//)")
 """How a comment begins; a name of several, such as `# of rooms,rent`, may begin so too."""
 
-RETURN = re.compile(rb"\r[^\n]")
+LONE_RETURN_PATTERN = re.compile(rb"\r[^\n]")
 """A carriage return that is no part of a line break as most write it."""
 
-QUOTED_LINES = 100
-CHUNK = CELL_BYTES // 4
-QUOTED_BYTES = 2 * CELL_BYTES
+MAX_QUOTED_LINES = 100
+CSV_CHUNK_BYTES = MAX_CSV_CELL_BYTES // 4
+MAX_QUOTED_BYTES = 2 * MAX_CSV_CELL_BYTES
 """Farthest that a closing quote may be from its cell's beginning, wherever in the file that is."""
 
-HEADER_BYTES = ROW_BYTES // 4
-NAMES = 5_000
+MAX_HEADER_BYTES = MAX_CSV_ROW_BYTES // 4
+MAX_HEADER_NAMES = 5_000
 """Longest header line, and the most columns it may name."""
 
 
@@ -79,7 +79,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Tidy:
+class PreparedCsv:
     """A file that DuckDB reads by our rules: the original, or a private copy without header."""
 
     path: Path
@@ -87,13 +87,13 @@ class Tidy:
     compression: str
 
 
-def dialect(
+def detect_dialect(
     path: Path, *, delimiter: str | None, encoding: str, header: bool | Sequence[str], multiline: bool = False
 ) -> Dialect:
     """The dialect of a file, from its first line and what is declared."""
     check_encoding(encoding)
     _check_delimiter(delimiter)
-    lines = QUOTED_LINES if multiline else 0
+    lines = MAX_QUOTED_LINES if multiline else 0
     encoding, text = _read_beginning(path, encoding, header=header is True)
     blank, text = text, text.lstrip(b"\r\n")
     line = 1 + len(blank[: len(blank) - len(text)].splitlines())
@@ -105,18 +105,18 @@ def dialect(
         return Dialect(delimiter or ",", encoding, tuple(header), header=False, lines=lines)
     if not text.strip():
         raise TableError(f"{path.name}:1: is empty; there is no header line. Nothing was read")
-    mark = MARKED.match(text)
+    mark = SEPARATOR_LINE_PATTERN.match(text)
     if mark is not None:
         text, line = text[mark.end() :], line + 1
         if not text.strip():
             raise TableError(f"{path.name}:{line}: there is no header line. Nothing was read")
         _check_delimiter(mark[1].decode(errors="replace"))
-    delimiter = delimiter or (mark[1].decode() if mark is not None else _delimiter(text, lines))
-    cells = next(_records(iter([text]), delimiter.encode(), lines, NAMES + 1))
+    delimiter = delimiter or (mark[1].decode() if mark is not None else _guess_delimiter(text, lines))
+    cells = next(_read_records(iter([text]), delimiter.encode(), lines, MAX_HEADER_NAMES + 1))
     names = tuple(cell.decode(errors="replace").strip() for cell in cells)
     _check_header(f"{path.name}:{line}", names, sum(map(len, cells)), encoding)
     _check_quotes(f"{path.name}:{line}", cells, text if lines else text.splitlines()[0])
-    if len(names) == 1 and COMMENT.match(text):
+    if len(names) == 1 and COMMENT_LINE_PATTERN.match(text):
         raise TableError(
             f"{path.name}:{line}: looks like a comment and not like a header line. "
             "Take the line out, or put the name of the only column in quotes. Nothing was read"
@@ -126,9 +126,9 @@ def dialect(
 
 def _check_header(where: str, names: tuple[str, ...], size: int, encoding: str) -> None:
     """A header of sensible size that is text in the encoding of the file. It is public, so its refusal tells of no row."""
-    if size > HEADER_BYTES or len(names) > NAMES:
+    if size > MAX_HEADER_BYTES or len(names) > MAX_HEADER_NAMES:
         raise TableError(
-            f"{where}: the header line names more than {NAMES:,} columns or is longer than {HEADER_BYTES // 2**20} MB. "
+            f"{where}: the header line names more than {MAX_HEADER_NAMES:,} columns or is longer than {MAX_HEADER_BYTES // 2**20} MB. "
             "Leave columns out. Nothing was read"
         )
     odd = next((i for i, name in enumerate(names, start=1) if "\ufffd" in name), None)
@@ -150,12 +150,14 @@ def _check_quotes(where: str, cells: list[bytes], text: bytes) -> None:
             )
 
 
-def _delimiter(text: bytes, lines: int) -> str:
+def _guess_delimiter(text: bytes, lines: int) -> str:
     """The delimiter that cuts the header line into the most cells."""
-    return max(DELIMITERS, key=lambda d: len(next(_records(iter([text]), d.encode(), lines, NAMES + 1))))
+    return max(
+        CSV_DELIMITERS, key=lambda d: len(next(_read_records(iter([text]), d.encode(), lines, MAX_HEADER_NAMES + 1)))
+    )
 
 
-def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:
+def prepare_csv(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> PreparedCsv:
     """The file as it is where DuckDB reads it by our rules, else (or anyway) a copy of it, written to `copy`."""
     delimiter = how.delimiter.encode()
     if (
@@ -165,14 +167,14 @@ def tidy(path: Path, how: Dialect, copy: Path, *, anyway: bool = False) -> Tidy:
         and (how.header or not _has_mark(path))
         and _is_clean(path, delimiter, how.lines, alone=len(how.names) == 1)
     ):
-        return Tidy(path, how.header, packing(path))
-    whole = sound_lines(delimiter) if how.lines else short_lines
-    parts = _parts(_decode_file(path, how), delimiter, how.lines, len(how.names), whole)
+        return PreparedCsv(path, how.header, compression_of_path(path))
+    whole = sound_lines_finder(delimiter) if how.lines else find_short_lines_end
+    parts = _split_parts(_decode_file(path, how), delimiter, how.lines, len(how.names), whole)
     write_copy(skip_rows(parts, how.header + how.marked), copy, delimiter, columns=len(how.names))
-    return Tidy(copy, False, "none")
+    return PreparedCsv(copy, False, "none")
 
 
-def _quoted(lines: int) -> bytes:
+def _quoted_cell_pattern(lines: int) -> bytes:
     """The pattern of a quoted cell, from its first quote to its last."""
     line = rb'(?:[^"\r\n]++|"")*+'
     return rb'"(%s(?:(?:\r\n|[\r\n])%s){0,%d}+)"' % (line, line, lines)
@@ -185,22 +187,22 @@ def _is_clean(path: Path, delimiter: bytes, lines: int, *, alone: bool) -> bool:
     row, with no carriage return at all.
     """
     edge = re.escape(delimiter) + rb"\r\n"
-    scan = re.compile(rb'(?:[^"]++|(?<![^%s])%s(?=[%s]))*+' % (edge, _quoted(lines), edge))
-    cells = re.compile(rb"(?<![^%s])%s(?=[%s])" % (edge, _quoted(lines), edge))
+    scan = re.compile(rb'(?:[^"]++|(?<![^%s])%s(?=[%s]))*+' % (edge, _quoted_cell_pattern(lines), edge))
+    cells = re.compile(rb"(?<![^%s])%s(?=[%s])" % (edge, _quoted_cell_pattern(lines), edge))
     decoder = codecs.getincrementaldecoder("utf-8")()
     held, start, line = b"", 0, 0
     with open_bytes(path) as file:
         while True:
-            chunk = file.read(CHUNK)
+            chunk = file.read(CSV_CHUNK_BYTES)
             try:
                 decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError:
                 return False
             blank = not held and chunk.removeprefix(codecs.BOM_UTF8).startswith((b"\n", b"\r"))
             line += chunk.find(b"\n") if b"\n" in chunk else len(chunk)
-            if blank or line > CELL_BYTES or (alone and b"\r" in chunk):
+            if blank or line > MAX_CSV_CELL_BYTES or (alone and b"\r" in chunk):
                 return False
-            if RETURN.search(held[-1:] + chunk if chunk else held[-1:] + b" "):
+            if LONE_RETURN_PATTERN.search(held[-1:] + chunk if chunk else held[-1:] + b" "):
                 return False
             if b"\n" in chunk:
                 line = len(chunk) - chunk.rfind(b"\n")
@@ -212,11 +214,11 @@ def _is_clean(path: Path, delimiter: bytes, lines: int, *, alone: bool) -> bool:
                 found = scan.match(buffer, start)
                 assert found is not None
                 stop = found.end()
-                if stop - start > CELL_BYTES and any(
-                    len(cell[0]) > CELL_BYTES for cell in cells.finditer(buffer, start, stop)
+                if stop - start > MAX_CSV_CELL_BYTES and any(
+                    len(cell[0]) > MAX_CSV_CELL_BYTES for cell in cells.finditer(buffer, start, stop)
                 ):
                     return False
-            if stop < len(buffer) and (not chunk or len(buffer) - stop > QUOTED_BYTES):
+            if stop < len(buffer) and (not chunk or len(buffer) - stop > MAX_QUOTED_BYTES):
                 return False
             if not chunk:
                 return True
@@ -224,24 +226,28 @@ def _is_clean(path: Path, delimiter: bytes, lines: int, *, alone: bool) -> bool:
             held, start = (buffer[stop - 1 :], 1) if stop else (buffer, 0)
 
 
-def _records(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | None = None) -> Iterator[list[bytes]]:
+def _read_records(
+    chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | None = None
+) -> Iterator[list[bytes]]:
     """The cells of each row, by the rules above; a blank line has none. This is what the rules mean."""
     cuts = -1 if most is None or lines else most
-    for part in _parts(chunks, delimiter, lines, most, _bare):
+    for part in _split_parts(chunks, delimiter, lines, most, _find_bare_lines_end):
         if isinstance(part, bytes):
             yield from (row.split(delimiter, cuts) if row else [] for row in part.splitlines())
         else:
             yield part
 
 
-def _parts(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | None, whole: Whole) -> Iterator[Part]:
+def _split_parts(
+    chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | None, whole: LinesEndFinder
+) -> Iterator[CsvPart]:
     """The lines that are `whole` as they are, and of every other row the cells.
 
     No byte is looked at again and again, however long a row or a cell is: what was found of an unfinished one is kept. Where a line is a
     row, all that follows its first `most` cells is taken for one more.
     """
     edge = re.escape(delimiter) + rb"\r\n"
-    quoted = re.compile(rb" *+%s *+(?=[%s])" % (_quoted(lines), edge))
+    quoted = re.compile(rb" *+%s *+(?=[%s])" % (_quoted_cell_pattern(lines), edge))
     opening, edges = re.compile(rb' *+"'), re.compile(rb"[%s]" % edge)
     breaks, spaces = re.compile(rb"[\r\n]"), re.compile(rb" *+")
     buffer, cells, more = bytearray(), list[bytes](), True
@@ -264,10 +270,10 @@ def _parts(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | No
             if looked == position and not rest and more and _may_open(spaces, buffer, position):
                 break
             if looked == position and not rest and opening.match(buffer, position):
-                found = quoted.match(buffer, position, position + QUOTED_BYTES)
+                found = quoted.match(buffer, position, position + MAX_QUOTED_BYTES)
                 if found is None and more and _may_close(buffer, position, lines):
                     break
-            end = found.end() if found is not None else _edge(breaks if rest else edges, buffer, looked)
+            end = found.end() if found is not None else _find_edge(breaks if rest else edges, buffer, looked)
             if end + 2 > len(buffer) and (more or end == len(buffer)):
                 looked = position if found is not None else end  # the edge, or what follows it, is yet to come
                 break
@@ -280,7 +286,7 @@ def _parts(chunks: Iterator[bytes], delimiter: bytes, lines: int, most: int | No
         position, looked = 0, looked - position
 
 
-def _bare(buffer: bytearray, position: int, more: bool) -> int:
+def _find_bare_lines_end(buffer: bytearray, position: int, more: bool) -> int:
     """Where the whole lines without a quote end that begin here: a quick way through what most files are made of."""
     quote = buffer.find(b'"', position)
     # A carriage return that comes last may be half of a line break.
@@ -291,12 +297,12 @@ def _bare(buffer: bytearray, position: int, more: bool) -> int:
 def _may_open(spaces: re.Pattern[bytes], buffer: bytearray, position: int) -> bool:
     """Whether nothing but spaces is known of a cell, so that the next byte may be the quote it begins with."""
     found = spaces.match(buffer, position)
-    return found is not None and found.end() == len(buffer) and len(buffer) - position <= QUOTED_BYTES
+    return found is not None and found.end() == len(buffer) and len(buffer) - position <= MAX_QUOTED_BYTES
 
 
 def _may_close(buffer: bytearray, position: int, lines: int) -> bool:
     """Whether the closing quote of a cell may be among bytes to come."""
-    if len(buffer) - position > QUOTED_BYTES:
+    if len(buffer) - position > MAX_QUOTED_BYTES:
         return False
     for _ in range(lines + 1):
         position = buffer.find(b"\n", position) + 1
@@ -305,7 +311,7 @@ def _may_close(buffer: bytearray, position: int, lines: int) -> bool:
     return False
 
 
-def _edge(edges: re.Pattern[bytes], buffer: bytearray, start: int) -> int:
+def _find_edge(edges: re.Pattern[bytes], buffer: bytearray, start: int) -> int:
     """Where the next delimiter or line break is; the end of the buffer where there is none."""
     found = edges.search(buffer, start)
     return len(buffer) if found is None else found.start()
@@ -319,7 +325,7 @@ def _has_mark(path: Path) -> bool:
 
 def _read_chunks(path: Path) -> Iterator[bytes]:
     with open_bytes(path) as file:
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(CSV_CHUNK_BYTES):
             yield chunk
 
 
@@ -344,16 +350,16 @@ def _read_beginning(path: Path, encoding: str, *, header: bool) -> tuple[str, by
         with open_bytes(path) as file:
             codec = find_codec(encoding, file.read(MARK_BYTES), header=header)
         # So many bytes hold the longest header line even where every character takes four of them.
-        chunks = islice(_read_chunks(path), 4 * HEADER_BYTES // CHUNK + 1)
+        chunks = islice(_read_chunks(path), 4 * MAX_HEADER_BYTES // CSV_CHUNK_BYTES + 1)
         text = b""
         for part in _drop_mark(decode_chunks(chunks, codec), header=header):
             text += part
-            if _has_header(text) or len(text) > HEADER_BYTES:
+            if _has_header(text) or len(text) > MAX_HEADER_BYTES:
                 break
     except TableError:
         raise
     except Exception:
-        weigh(path)  # which says where
+        refuse_packed_bomb(path)  # which says where
         raise
     return codec, text
 
@@ -361,7 +367,7 @@ def _read_beginning(path: Path, encoding: str, *, header: bool) -> tuple[str, by
 def _has_header(first: bytes) -> bool:
     """Whether the line ends that follows blank ones and the mark of a spreadsheet."""
     text = first.lstrip(b"\r\n")
-    mark = MARKED.match(text)
+    mark = SEPARATOR_LINE_PATTERN.match(text)
     return text.find(b"\n", mark.end() if mark is not None else 0) >= 0
 
 

@@ -12,43 +12,43 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-CELL_BYTES = 2**18
+MAX_CSV_CELL_BYTES = 2**18
 """Longest cell; a longer one is missing."""
 
-ROW_BYTES = 2**22
+MAX_CSV_ROW_BYTES = 2**22
 """Longest row handed to DuckDB."""
 
-BARRED = re.compile(rb'["\r\n]')
+NEEDS_QUOTES_PATTERN = re.compile(rb'["\r\n]')
 """What a row may hold only in quotes."""
 
-Part = bytes | list[bytes]
+CsvPart = bytes | list[bytes]
 """A piece of a file: lines that are a row each, or the cells of one row."""
 
-Whole = Callable[[bytearray, int, bool], int]
+LinesEndFinder = Callable[[bytearray, int, bool], int]
 """How far lines go, from the beginning of one, that are a row each and need not be cut into cells."""
 
 
-def short_lines(buffer: bytearray, position: int, _more: bool) -> int:
+def find_short_lines_end(buffer: bytearray, position: int, _more: bool) -> int:
     """Where the whole lines end that begin here, up to one in which a cell may be too long."""
-    end = min(len(buffer), position + CELL_BYTES)
+    end = min(len(buffer), position + MAX_CSV_CELL_BYTES)
     # A carriage return that comes last may be half of a line break.
     return 1 + max(buffer.rfind(b"\n", position, end), buffer.rfind(b"\r", position, end - 1))
 
 
-def sound_lines(delimiter: bytes) -> Whole:
+def sound_lines_finder(delimiter: bytes) -> LinesEndFinder:
     """The same for files in which a quoted cell may hold line breaks: up to a line that has such a cell, or an odd quote."""
     edge = re.escape(delimiter) + rb"\r\n"
     line = rb'(?:[^"\r\n]++|(?<![^%s])"(?:[^"\r\n]++|"")*+"(?=[%s]))*+(?:\r?+\n|\r(?=[^\n]))' % (edge, edge)
     sound = re.compile(rb"(?:%s)*+" % line)
 
     def find_end(buffer: bytearray, position: int, _more: bool) -> int:
-        found = sound.match(buffer, position, position + CELL_BYTES)
+        found = sound.match(buffer, position, position + MAX_CSV_CELL_BYTES)
         return position if found is None else found.end()
 
     return find_end
 
 
-def skip_rows(parts: Iterable[Part], count: int) -> Iterator[Part]:
+def skip_rows(parts: Iterable[CsvPart], count: int) -> Iterator[CsvPart]:
     """What follows the first rows, in which every line break is a line feed; blank lines before one of these rows are passed over."""
     for part in parts:
         if isinstance(part, bytes):
@@ -62,9 +62,9 @@ def skip_rows(parts: Iterable[Part], count: int) -> Iterator[Part]:
             yield part
 
 
-def write_copy(parts: Iterable[Part], path: Path, delimiter: bytes, *, columns: int) -> None:
+def write_copy(parts: Iterable[CsvPart], path: Path, delimiter: bytes, *, columns: int) -> None:
     """Write rows of at most so many columns, so that every reader reads them alike."""
-    quote_odd_cells = _quoting(delimiter)
+    quote_odd_cells = _build_quoter(delimiter)
     alone = columns == 1
     with path.open("wb") as out:
         out.write(codecs.BOM_UTF8)  # the reader drops one mark: this one, and never a cell's own
@@ -75,7 +75,7 @@ def write_copy(parts: Iterable[Part], path: Path, delimiter: bytes, *, columns: 
                 out.write(_write_row(part[:columns], delimiter))
 
 
-def _quoting(delimiter: bytes) -> Callable[[bytes], bytes]:
+def _build_quoter(delimiter: bytes) -> Callable[[bytes], bytes]:
     """Quotes the cells of rows that hold a quote and are not quoted properly.
 
     The pattern takes whole lines without a quote, or else cells without one and cells quoted properly, as far as they go; then comes an odd
@@ -87,13 +87,13 @@ def _quoting(delimiter: bytes) -> Callable[[bytes], bytes]:
     odd = rb' *+"((?:[^"\n]++|"")*+)" *+(?=[%s])|([^"%s]*+"[^%s]*+)' % (edge, edge, edge)
     pattern = re.compile(rb"%s(?:%s)?+" % (sound, odd))
 
-    def quote(found: re.Match[bytes]) -> bytes:
+    def quote_match(found: re.Match[bytes]) -> bytes:
         before, quoted, bare = found.groups()
         if quoted is not None:
             return b'%s"%s"' % (before, quoted)
         return before if bare is None else b'%s"%s"' % (before, bare.replace(b'"', b'""'))
 
-    return lambda rows: pattern.sub(quote, rows) if b'"' in rows else rows
+    return lambda rows: pattern.sub(quote_match, rows) if b'"' in rows else rows
 
 
 def _write_blanks(rows: bytes, *, alone: bool) -> bytes:
@@ -112,15 +112,15 @@ def _write_row(cells: list[bytes], delimiter: bytes) -> bytes:
     plain = delimiter.join(cells)
     spaced = plain.startswith(b" ") or delimiter + b" " in plain
     if (
-        len(plain) <= CELL_BYTES
-        and not (spaced or BARRED.search(plain))
+        len(plain) <= MAX_CSV_CELL_BYTES
+        and not (spaced or NEEDS_QUOTES_PATTERN.search(plain))
         and plain.count(delimiter) < max(len(cells), 1)
     ):
         return (plain or b'""') + b"\n"
     written, size = [], 0
     for cell in cells:
         size += len(cell)
-        kept = b"" if len(cell) > CELL_BYTES or size > ROW_BYTES // 2 else cell
+        kept = b"" if len(cell) > MAX_CSV_CELL_BYTES or size > MAX_CSV_ROW_BYTES // 2 else cell
         odd = any(mark in kept for mark in (b'"', b"\n", b"\r", delimiter)) or kept.startswith(b" ")
         written.append(b'"' + kept.replace(b'"', b'""') + b'"' if odd else kept)
     # A row of one empty cell would look like a blank line.

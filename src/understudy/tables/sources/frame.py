@@ -16,11 +16,11 @@ import narwhals as nw
 import numpy as np
 
 from understudy.errors import TableError
-from understudy.schema.columns.cell import UNKNOWN, plain, spellings
-from understudy.tables.sql.physical import FAR, PER_SECOND
+from understudy.schema.columns.cell import UNKNOWN_CELL, spellings_of_cell, to_plain_cell
+from understudy.tables.sql.physical import MAX_MOMENT_SECONDS, UNITS_PER_SECOND
 from understudy.tables.sql.stored import base_type
 
-NO_VALUE = "\0"
+NO_VALUE_TEXT = "\0"
 """The text of an object that is no value of any type. No label can contain it."""
 
 
@@ -37,7 +37,7 @@ class Frame:
     """Types of columns that hold no value and are read as something plainer."""
 
 
-class Stream:
+class RepeatableStream:
     """Anything that can be read as an Arrow stream, again and again, without any Arrow library."""
 
     def __init__(self, source: Any) -> None:
@@ -48,20 +48,20 @@ class Stream:
         return self.source.__arrow_c_stream__()
 
 
-def frame(data: Any) -> Frame:
+def open_frame(data: Any) -> Frame:
     """What is in a frame, of whichever kind."""
     if isinstance(data, duckdb.DuckDBPyRelation):
-        return _relation(data)
+        return _frame_of_relation(data)
     if nw.dependencies.is_pandas_dataframe(data):
-        return _pandas(data)
+        return _frame_of_pandas(data)
     if nw.dependencies.is_polars_dataframe(data):
-        return _polars(data)
+        return _frame_of_polars(data)
     if nw.dependencies.is_pyarrow_table(data):
-        return _pyarrow(data)
+        return _frame_of_pyarrow(data)
     if nw.dependencies.is_polars_lazyframe(data):
         raise TableError("a lazy frame holds no rows yet. Collect it first: frame.collect(). Nothing was read")
     if hasattr(data, "__arrow_c_stream__"):
-        return _streamed(data)
+        return _read_stream(data)
     try:
         eager = nw.from_native(data, eager_only=True).to_pandas()
     except Exception:
@@ -71,19 +71,19 @@ def frame(data: Any) -> Frame:
         raise TableError(
             f"{kind} is no table. Give a path to a CSV or Parquet file, or a pandas, polars, pyarrow or DuckDB table. Nothing was read"
         )
-    return _pandas(eager)
+    return _frame_of_pandas(eager)
 
 
-def _streamed(data: Any) -> Frame:
+def _read_stream(data: Any) -> Frame:
     """Anything else that gives an Arrow stream, read once: some give theirs only once, and a table is read several times."""
     failed = False
     try:
         if find_spec("pyarrow") is not None:
-            return _pyarrow(import_module("pyarrow").table(data))
+            return _frame_of_pyarrow(import_module("pyarrow").table(data))
         connection = duckdb.connect(":memory:")
         connection.register("streamed", data)
         connection.execute("CREATE TABLE held AS SELECT * FROM streamed")
-        return _relation(connection.table("held"))
+        return _frame_of_relation(connection.table("held"))
     except TableError:
         raise
     except Exception:  # its message may quote a cell
@@ -110,24 +110,24 @@ def check_names(names: list[Any], where: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _short(count: int) -> list[str]:
+def _short_names(count: int) -> list[str]:
     return [f"x{i}" for i in range(count)]
 
 
-def _zones(native: Any, names: tuple[str, ...]) -> dict[str, str | None]:
+def _column_zones(native: Any, names: tuple[str, ...]) -> dict[str, str | None]:
     """The zone each column shows its instants in."""
     dtypes = dict(nw.from_native(native).collect_schema())
     return {name: getattr(dtypes[name], "time_zone", None) for name in names}
 
 
-def _relation(data: Any) -> Frame:
+def _frame_of_relation(data: Any) -> Frame:
     names = check_names(list(data.columns), "the relation")
     kinds = [str(kind) for kind in data.types]
     shown = [_streamable_cell(f"#{i}", kind) for i, kind in enumerate(kinds, start=1)]
     short = data.project(", ".join(f"{cell} AS x{i}" for i, cell in enumerate(shown)))
     hidden = {name: base_type(kind) for name, kind in zip(names, kinds, strict=True) if _holds_variants(kind)}
     dtypes = {name: str(kind).split("(")[0] for name, kind in zip(names, data.types, strict=True)}
-    return Frame("duckdb", names, dtypes, dict.fromkeys(names), Stream(short), hidden)
+    return Frame("duckdb", names, dtypes, dict.fromkeys(names), RepeatableStream(short), hidden)
 
 
 def _streamable_cell(cell: str, kind: str) -> str:
@@ -143,16 +143,16 @@ def _holds_variants(kind: str) -> bool:
     return "VARIANT" in kind and base_type(kind) != "ENUM"  # which lists labels of any kind
 
 
-def _polars(data: Any) -> Frame:
+def _frame_of_polars(data: Any) -> Frame:
     pl = import_module("polars")
 
     names = check_names(list(data.columns), "the frame")
-    dtypes = {name: _word(str(kind)) for name, kind in data.schema.items()}
+    dtypes = {name: _dtype_word(str(kind)) for name, kind in data.schema.items()}
     columns = []
-    for short, series in zip(_short(len(names)), data.get_columns(), strict=True):
+    for short, series in zip(_short_names(len(names)), data.get_columns(), strict=True):
         kind = series.dtype
         if kind == pl.Object:
-            column = pl.Series([_text(value) for value in series.to_list()], dtype=pl.String)
+            column = pl.Series([_text_of_object(value) for value in series.to_list()], dtype=pl.String)
         elif kind == pl.Null or str(kind) in ("Int128", "UInt128"):
             column = series.cast(pl.String)
         elif str(kind) == "Float16":
@@ -160,20 +160,20 @@ def _polars(data: Any) -> Frame:
         else:
             column = series
         columns.append(column.alias(short))
-    return Frame("polars", names, dtypes, _zones(data, names), Stream(pl.DataFrame(columns)))
+    return Frame("polars", names, dtypes, _column_zones(data, names), RepeatableStream(pl.DataFrame(columns)))
 
 
-def _pyarrow(data: Any) -> Frame:
+def _frame_of_pyarrow(data: Any) -> Frame:
     pa = import_module("pyarrow")
 
     names = check_names(list(data.column_names), "the table")
-    dtypes = {name: _word(str(kind)) for name, kind in zip(names, data.schema.types, strict=True)}
+    dtypes = {name: _dtype_word(str(kind)) for name, kind in zip(names, data.schema.types, strict=True)}
     zones = {name: getattr(kind, "tz", None) for name, kind in zip(names, data.schema.types, strict=True)}
-    columns = [_streamable(column, pa) for column in data.columns]
-    return Frame("pyarrow", names, dtypes, zones, Stream(pa.table(columns, names=_short(len(names)))))
+    columns = [_to_streamable(column, pa) for column in data.columns]
+    return Frame("pyarrow", names, dtypes, zones, RepeatableStream(pa.table(columns, names=_short_names(len(names)))))
 
 
-def _streamable(column: Any, pa: Any) -> Any:
+def _to_streamable(column: Any, pa: Any) -> Any:
     """An Arrow column of a type that DuckDB can read."""
     kind = column.type
     if pa.types.is_run_end_encoded(kind):
@@ -191,25 +191,25 @@ def _is_text(kind: Any, pa: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _pandas(data: Any) -> Frame:
+def _frame_of_pandas(data: Any) -> Frame:
     pd = import_module("pandas")
 
     names = check_names(list(data.columns), "the frame")
     columns, dtypes, zones, hidden = {}, {}, {}, {}
-    for position, (short, name) in enumerate(zip(_short(len(names)), names, strict=True)):
+    for position, (short, name) in enumerate(zip(_short_names(len(names)), names, strict=True)):
         series = data.iloc[:, position].reset_index(drop=True)
-        dtypes[name] = _word(str(series.dtype))
+        dtypes[name] = _dtype_word(str(series.dtype))
         zone = getattr(series.dtype, "tz", None)
         arrow = getattr(series.dtype, "pyarrow_dtype", None)
         zones[name] = str(zone) if zone is not None else getattr(arrow, "tz", None)
-        columns[short] = _readable(series, pd)
+        columns[short] = _to_readable(series, pd)
         if columns[short].dtype.kind == "m" and not _in_arrow(columns[short], pd):
             hidden[name] = "INTERVAL"
-            columns[short] = _numbers(columns[short], pd)
+            columns[short] = _spans_to_numbers(columns[short], pd)
     if any(_in_arrow(column, pd) for column in columns.values()):
         pa = import_module("pyarrow")
-        streamed = [_streamable(_as_arrow(column, pd, pa), pa) for column in columns.values()]
-        return Frame("pandas", names, dtypes, zones, Stream(pa.table(streamed, names=list(columns))), hidden)
+        streamed = [_to_streamable(_as_arrow(column, pd, pa), pa) for column in columns.values()]
+        return Frame("pandas", names, dtypes, zones, RepeatableStream(pa.table(streamed, names=list(columns))), hidden)
     frame = pd.DataFrame(columns, index=pd.RangeIndex(len(data)))
     return Frame("pandas", names, dtypes, zones, frame, hidden)
 
@@ -227,15 +227,15 @@ def _as_arrow(series: Any, pd: Any, pa: Any) -> Any:
     return pa.chunked_array([pa.array(series, from_pandas=True, type=pa.string() if series.dtype == object else None)])
 
 
-def _numbers(series: Any, pd: Any) -> Any:
+def _spans_to_numbers(series: Any, pd: Any) -> Any:
     """Spans of time as the whole numbers they are stored as."""
     return pd.Series(pd.array(series.array.asi8, dtype="Int64")).where(series.notna())
 
 
-def _moments(series: Any, pd: Any) -> Any:
+def _clip_moments(series: Any, pd: Any) -> Any:
     """Moments, those beyond the calendar of the database put just beyond that of every schema; instants in UTC."""
     unit = series.dt.unit
-    far = FAR * PER_SECOND[unit[0]]
+    far = MAX_MOMENT_SECONDS * UNITS_PER_SECOND[unit[0]]
     stamps = series.array.asi8
     if far < 2**63:
         stamps = np.where(series.isna(), stamps, stamps.clip(-far, far))
@@ -243,7 +243,7 @@ def _moments(series: Any, pd: Any) -> Any:
     return plain if series.dt.tz is None else plain.dt.tz_localize("UTC")
 
 
-def _readable(series: Any, pd: Any) -> Any:
+def _to_readable(series: Any, pd: Any) -> Any:
     """A pandas column that DuckDB can read, of a type that its dtype alone decides."""
     kind = series.dtype
     if isinstance(kind, pd.CategoricalDtype):
@@ -259,37 +259,39 @@ def _readable(series: Any, pd: Any) -> Any:
     opaque = isinstance(kind, pd.PeriodDtype | pd.IntervalDtype) or kind.kind == "c"
     loose = isinstance(kind, pd.StringDtype) and kind.storage == "python"
     if opaque or loose or kind == np.dtype(object):
-        if not _all_text(series, pd):
-            return pd.Series([_text(value) for value in series], dtype=object)
+        if not _is_all_text(series, pd):
+            return pd.Series([_text_of_object(value) for value in series], dtype=object)
         texts = series.astype(object).where(series.notna(), None)
         # An empty text is an empty cell on every way through here: else one odd cell, which sends all others the other way, would change
         # which of them are alike.
         texts = texts.where(texts != "", None)
-        return texts if all(map(_sound, texts)) else texts.map(_text)
-    return _moments(series, pd) if kind.kind == "M" and not _in_arrow(series, pd) else series
+        return texts if all(map(_is_encodable, texts)) else texts.map(_text_of_object)
+    return _clip_moments(series, pd) if kind.kind == "M" and not _in_arrow(series, pd) else series
 
 
-def _all_text(values: Any, pd: Any) -> bool:
+def _is_all_text(values: Any, pd: Any) -> bool:
     return bool(pd.api.types.infer_dtype(values, skipna=True) in ("string", "empty"))
 
 
-def _text(value: object) -> str | None:
+def _text_of_object(value: object) -> str | None:
     """A Python object as the text a file would hold."""
-    cell = plain(value)
+    cell = to_plain_cell(value)
     if cell is None:
         return None
-    texts = () if cell is UNKNOWN else spellings(cell)
+    texts = () if cell is UNKNOWN_CELL else spellings_of_cell(cell)
     if not texts:
-        return NO_VALUE
+        return NO_VALUE_TEXT
     # Half a character, which Python allows and no file can hold, becomes U+FFFD, as it does in a CSV file.
-    return texts[0] if _sound(texts[0]) else texts[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return (
+        texts[0] if _is_encodable(texts[0]) else texts[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    )
 
 
-def _sound(text: str | None) -> bool:
+def _is_encodable(text: str | None) -> bool:
     """Whether every character of a text can be written to a file."""
     return text is None or text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
-def _word(dtype: str) -> str:
+def _dtype_word(dtype: str) -> str:
     """A dtype without lists of values in it."""
     return dtype.split("(")[0] if dtype.startswith(("Enum", "Categorical")) else dtype

@@ -10,19 +10,19 @@ from collections.abc import Iterable
 
 from understudy.schema.columns.cell import parse_moment, parse_number
 
-NUMBER = re.compile(r"[-+]?[$€£¥]? ?\d+([.,'’]\d+)* ?[%$€£¥]?")
-DAY = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
+HEADER_NUMBER_PATTERN = re.compile(r"[-+]?[$€£¥]? ?\d+([.,'’]\d+)* ?[%$€£¥]?")
+HEADER_DATE_PATTERN = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
 
 
-def oddity(names: Iterable[str]) -> str | None:
+def find_header_oddity(names: Iterable[str]) -> str | None:
     """What speaks against these being names, if anything does.
 
-    >>> oddity(["age", "income 2024"]), oddity(["M", "1,5"]), oddity(["29.2.2024"])
+    >>> find_header_oddity(["age", "income 2024"]), find_header_oddity(["M", "1,5"]), find_header_oddity(["29.2.2024"])
     (None, 'name 2 is a number', 'name 1 is a date')
     """
     for position, name in enumerate(names, start=1):
-        if parse_moment(name) is not None or DAY.fullmatch(name):
+        if parse_moment(name) is not None or HEADER_DATE_PATTERN.fullmatch(name):
             return f"name {position} is a date"
-        if parse_number(name) is not None or NUMBER.fullmatch(name):
+        if parse_number(name) is not None or HEADER_NUMBER_PATTERN.fullmatch(name):
             return f"name {position} is a number"
     return None

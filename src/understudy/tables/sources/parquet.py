@@ -18,25 +18,33 @@ from pathlib import Path
 
 from understudy.errors import TableError
 from understudy.tables.sources import parquet_footer
-from understudy.tables.sources.compressed import FREE, RATIO
-from understudy.tables.sources.parquet_footer import MAGIC, plain_copy
+from understudy.tables.sources.compressed import FREE_UNPACKED_BYTES, MAX_UNPACK_RATIO
+from understudy.tables.sources.parquet_footer import PARQUET_MAGIC, write_plain_copy
 from understudy.tables.sql import quoting
 from understudy.tables.sql.engine import Engine
-from understudy.tables.sql.physical import Reading, clock, decimal, decimal_of_bytes, moment, native_moment, text
+from understudy.tables.sql.physical import (
+    CellReading,
+    clock_reading,
+    decimal_bytes_reading,
+    decimal_reading,
+    decode_text_sql,
+    moment_reading,
+    native_moment_reading,
+)
 from understudy.tables.sql.stored import INSTANT_TYPE, ZONED_TIME_TYPE, base_type
 
-SHAPES = ("GEOMETRY", "GEOGRAPHY", "VARIANT")
-UNITS = {"MILLI": "m", "MICRO": "u", "NANO": "n"}
-WIDEST = 16
+OPAQUE_PARQUET_TYPES = ("GEOMETRY", "GEOGRAPHY", "VARIANT")
+PARQUET_TIME_UNITS = {"MILLI": "m", "MICRO": "u", "NANO": "n"}
+MAX_DECIMAL_BYTES = 16
 """Bytes of the widest decimal that the database knows."""
 
-CELLS = 100_000_000
-CELLS_PER_BYTE = 1_000
+FREE_STATED_CELLS = 100_000_000
+MAX_CELLS_PER_BYTE = 1_000
 """A file that states more than so many cells, and so many for each of its bytes, is no table but a way to keep a reader busy."""
 
 
 @dataclass(frozen=True)
-class Element:
+class SchemaElement:
     """A line of a file's schema: its name, physical type and length, what it means, and how many lines below belong to it."""
 
     name: str
@@ -47,53 +55,59 @@ class Element:
     type: str
 
     @property
-    def fragile(self) -> bool:
+    def is_fragile(self) -> bool:
         """Whether one cell could stop the reading of all."""
-        if self.type in SHAPES:
+        if self.type in OPAQUE_PARQUET_TYPES:
             return True
         if self.physical is None:
             return False
         if self.type.startswith("TIMESTAMP"):
             return self.unit == "m"
         if self.type.startswith("DECIMAL"):
-            return self.physical == "BYTE_ARRAY" or int(self.length or 0) > WIDEST
+            return self.physical == "BYTE_ARRAY" or int(self.length or 0) > MAX_DECIMAL_BYTES
         return self.type.startswith("TIME") or self.type == "JSON"
 
     @property
-    def altered(self) -> bool:
+    def is_altered(self) -> bool:
         """Whether the database reads cells that are outside their type as others that are inside."""
         return self.type == ZONED_TIME_TYPE
 
     @property
     def unit(self) -> str:
         """The unit of moments and times, by Arrow's letter."""
-        return next((unit for word, unit in UNITS.items() if f"{word}S=" + word.capitalize() in self.meaning), "")
+        return next(
+            (unit for word, unit in PARQUET_TIME_UNITS.items() if f"{word}S=" + word.capitalize() in self.meaning), ""
+        )
 
-    def stripped(self, cell: str) -> Reading:
+    def stripped_reading(self, cell: str) -> CellReading:
         """How to read a cell of this column where only its physical type is stated."""
         if self.physical is None:
-            return Reading(cell, base_type(self.type))
+            return CellReading(cell, base_type(self.type))
         if self.type.startswith("TIMESTAMP"):
-            return moment(cell, self.unit, zoned=self.type == INSTANT_TYPE)
+            return moment_reading(cell, self.unit, zoned=self.type == INSTANT_TYPE)
         if self.type.startswith("TIME"):
-            return clock(cell, self.unit)
+            return clock_reading(cell, self.unit)
         if self.type.startswith("DECIMAL"):
-            return decimal_of_bytes(cell, *_digits(self.type))
-        return Reading(text(cell), "VARCHAR") if self.type == "JSON" else Reading(cell, base_type(self.type))
+            return decimal_bytes_reading(cell, *_decimal_digits(self.type))
+        return (
+            CellReading(decode_text_sql(cell), "VARCHAR")
+            if self.type == "JSON"
+            else CellReading(cell, base_type(self.type))
+        )
 
-    def native(self, cell: str) -> Reading:
+    def native_reading(self, cell: str) -> CellReading:
         """How to read a cell of this column as the database does, of the same type as `stripped`."""
         if self.type in ("TIMESTAMP", INSTANT_TYPE):
-            return native_moment(cell, self.type)
+            return native_moment_reading(cell, self.type)
         if self.type == "TIME_NS":
-            return clock(f"epoch_ns({cell})", "n")
+            return clock_reading(f"epoch_ns({cell})", "n")
         if self.type == ZONED_TIME_TYPE:
-            return Reading(f"CAST({cell} AS TIME)", "TIME")
+            return CellReading(f"CAST({cell} AS TIME)", "TIME")
         if self.type == "JSON":
-            return Reading(f"CAST({cell} AS VARCHAR)", "VARCHAR")
+            return CellReading(f"CAST({cell} AS VARCHAR)", "VARCHAR")
         if self.type.startswith("DECIMAL") and self.physical is not None:
-            return decimal(cell, *_digits(self.type))
-        return Reading(cell, base_type(self.type))
+            return decimal_reading(cell, *_decimal_digits(self.type))
+        return CellReading(cell, base_type(self.type))
 
 
 class ParquetFiles:
@@ -106,19 +120,19 @@ class ParquetFiles:
         self._doing = f"reading {paths[0].name}"
         for path in paths:
             _refuse_bomb(engine, path, f"reading {path.name}")
-        found = [_columns(engine, path, f"reading {path.name}") for path in paths]
+        found = [_read_schema_columns(engine, path, f"reading {path.name}") for path in paths]
         self.columns = [column[0] for column in found[0]]
-        self._fragile = {i for i, column in enumerate(found[0]) if any(e.fragile for e in column)}
-        self._altered = any(e.altered for column in found[0] for e in column)
+        self._fragile = {i for i, column in enumerate(found[0]) if any(e.is_fragile for e in column)}
+        self._altered = any(e.is_altered for column in found[0] for e in column)
         for path, columns in zip(paths, found, strict=True):
             if [columns[i] for i in sorted(self._fragile) if i < len(columns)] != [
                 found[0][i] for i in sorted(self._fragile)
             ]:
                 raise TableError(f"{path.name}: its types differ from those of {paths[0].name}. Nothing was read")
-        listed = quoting.texts(quoting.path(path) for path in paths)
-        self._engine.run(f"CREATE VIEW file AS {_read(listed)}", doing=self._doing)
+        listed = quoting.text_literals(quoting.literal_path(path) for path in paths)
+        self._engine.run(f"CREATE VIEW file AS {_read_parquet_sql(listed)}", doing=self._doing)
         # The database tells names that differ by case alone apart in its own way.
-        self._cells = [quoting.name(name) for name in self._engine.types("file")]
+        self._cells = [quoting.quoted_identifier(name) for name in self._engine.types("file")]
         self._view({})
 
     @property
@@ -129,63 +143,63 @@ class ParquetFiles:
     @property
     def stored(self) -> dict[str, str]:
         """The types that cells have once they are read."""
-        return {element.name: element.native("x").type for element in self.columns}
+        return {element.name: element.native_reading("x").type for element in self.columns}
 
-    def settle(self) -> None:
+    def ensure_readable(self) -> None:
         """Make sure, once, that every cell can be read."""
         if self._settled or not self._fragile:
             return
         self._settled = True
-        if not self._altered and self._readable(sorted(self._fragile), self._paths):
+        if not self._altered and self._is_readable(sorted(self._fragile), self._paths):
             return
         copies = [self._engine.directory / f"copy-{i}.parquet" for i in range(len(self._paths))]
         for path, copy in zip(self._paths, copies, strict=True):
-            plain_copy(path, copy, self._fragile)
-        listed = quoting.texts(quoting.path(copy) for copy in copies)
-        self._engine.run(f"CREATE OR REPLACE VIEW file AS {_read(listed)}", doing=self._doing)
-        self._view({i: self.columns[i].stripped(self._cells[i]) for i in self._fragile})
+            write_plain_copy(path, copy, self._fragile)
+        listed = quoting.text_literals(quoting.literal_path(copy) for copy in copies)
+        self._engine.run(f"CREATE OR REPLACE VIEW file AS {_read_parquet_sql(listed)}", doing=self._doing)
+        self._view({i: self.columns[i].stripped_reading(self._cells[i]) for i in self._fragile})
 
-    def damage(self, wanted: Collection[str]) -> str:
+    def locate_damage(self, wanted: Collection[str]) -> str:
         """Where a file that could not be read to its end is damaged: the file, and the first column of which that can be said."""
         for path in self._paths:
             for i, element in enumerate(self.columns):
-                if element.name in wanted and not self._readable([i], [path]):
+                if element.name in wanted and not self._is_readable([i], [path]):
                     return f'{path.name}: column "{element.name}": its pages are damaged'
         return f"{self._paths[0].name}: is damaged"
 
-    def _readable(self, columns: Iterable[int], paths: Sequence[Path]) -> bool:
+    def _is_readable(self, columns: Iterable[int], paths: Sequence[Path]) -> bool:
         """Whether the database reads every cell of these columns. A failure may spoil a connection, so this one is thrown away."""
         trial = Engine()
         try:
             trial.seal(paths)
-            listed = quoting.texts(quoting.path(path) for path in paths)
+            listed = quoting.text_literals(quoting.literal_path(path) for path in paths)
             read = ", ".join(f"bit_xor(hash({self._cells[i]}))" for i in columns)
-            trial.run(f"SELECT {read} FROM ({_read(listed)})", doing=self._doing)
+            trial.run(f"SELECT {read} FROM ({_read_parquet_sql(listed)})", doing=self._doing)
         except TableError:
             return False
         finally:
             trial.close()
         return True
 
-    def _view(self, readings: dict[int, Reading]) -> None:
-        cells = [readings.get(i, e.native(self._cells[i])).expression for i, e in enumerate(self.columns)]
+    def _view(self, readings: dict[int, CellReading]) -> None:
+        cells = [readings.get(i, e.native_reading(self._cells[i])).expression for i, e in enumerate(self.columns)]
         select = ", ".join(f"{cell} AS x{i}" for i, cell in enumerate(cells))
         self._engine.run(f"CREATE OR REPLACE VIEW cells AS SELECT {select} FROM file", doing=self._doing)
 
 
-def _read(listed: str) -> str:
+def _read_parquet_sql(listed: str) -> str:
     return f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false, utf8_validation = 'replace')"
 
 
-def _columns(engine: Engine, path: Path, doing: str) -> list[list[Element]]:
+def _read_schema_columns(engine: Engine, path: Path, doing: str) -> list[list[SchemaElement]]:
     """The lines of a file's schema, column by column."""
     query = (
         "SELECT name, type, type_length, COALESCE(num_children, 0), "
         "concat_ws(' ', converted_type, logical_type), COALESCE(duckdb_type, '') "
-        f"FROM parquet_schema({quoting.text(quoting.path(path))}) ORDER BY column_id"
+        f"FROM parquet_schema({quoting.text_literal(quoting.literal_path(path))}) ORDER BY column_id"
     )
-    lines = [Element(*row) for row in engine.run(query, doing=doing)]
-    columns: list[list[Element]] = []
+    lines = [SchemaElement(*row) for row in engine.run(query, doing=doing)]
+    columns: list[list[SchemaElement]] = []
     left: list[int] = []
     for element in lines[1:]:
         if not left:
@@ -199,14 +213,14 @@ def _columns(engine: Engine, path: Path, doing: str) -> list[list[Element]]:
     return columns
 
 
-def check_end(path: Path) -> None:
+def check_magic_bytes(path: Path) -> None:
     """Refuse a file that does not end as a Parquet file does."""
     size = path.stat().st_size
     with path.open("rb") as file:
         start = file.read(4)
         file.seek(max(size - 8, 0))
         end = file.read(8)
-    if size < 12 or start != MAGIC or end[4:] != MAGIC or int.from_bytes(end[:4], "little") + 12 > size:
+    if size < 12 or start != PARQUET_MAGIC or end[4:] != PARQUET_MAGIC or int.from_bytes(end[:4], "little") + 12 > size:
         raise TableError(
             f"{path.name}: does not begin and end as a Parquet file does: it is cut short, or something else. Nothing was read"
         )
@@ -221,23 +235,23 @@ def _refuse_bomb(engine: Engine, path: Path, doing: str) -> None:
     try:
         query = (
             "SELECT COALESCE(sum(num_values), 0), COALESCE(sum(total_uncompressed_size), 0), COALESCE(sum(total_compressed_size), 0) "
-            f"FROM parquet_metadata({quoting.text(quoting.path(path))})"
+            f"FROM parquet_metadata({quoting.text_literal(quoting.literal_path(path))})"
         )
         values, unpacked, packed = (int(number) for number in engine.run(query, doing=doing)[0])
     except TableError:  # a statistic that it cannot show
-        values, unpacked, packed = parquet_footer.sizes(path)
-    query = f"SELECT num_rows FROM parquet_file_metadata({quoting.text(quoting.path(path))})"
+        values, unpacked, packed = parquet_footer.sum_column_sizes(path)
+    query = f"SELECT num_rows FROM parquet_file_metadata({quoting.text_literal(quoting.literal_path(path))})"
     rows, size = int(engine.run(query, doing=doing)[0][0]), path.stat().st_size
     if min(rows, values, unpacked, packed) < 0 or (
-        max(rows, values) > CELLS and max(rows, values) > CELLS_PER_BYTE * size
+        max(rows, values) > FREE_STATED_CELLS and max(rows, values) > MAX_CELLS_PER_BYTE * size
     ):
         raise TableError(f"{path.name}: states far more cells than its size can mean. Nothing was read")
-    if unpacked > FREE and (unpacked > RATIO * size or packed > 2 * size):
+    if unpacked > FREE_UNPACKED_BYTES and (unpacked > MAX_UNPACK_RATIO * size or packed > 2 * size):
         raise TableError(
-            f"{path.name}: unpacks to more than {RATIO} times its size. Write it again unpacked if you trust it. Nothing was read"
+            f"{path.name}: unpacks to more than {MAX_UNPACK_RATIO} times its size. Write it again unpacked if you trust it. Nothing was read"
         )
 
 
-def _digits(kind: str) -> tuple[int, int]:
+def _decimal_digits(kind: str) -> tuple[int, int]:
     width, scale = re.findall(r"\d+", kind)
     return int(width), int(scale)

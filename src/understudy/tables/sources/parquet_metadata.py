@@ -19,13 +19,13 @@ from understudy.errors import TableError
 from understudy.tables.sources.parquet_footer import read_footer
 from understudy.tables.sql.stored import INSTANT_TYPES
 
-KEYS = 5
+KEY_VALUES_FIELD = 5
 """Field of a footer: names and texts."""
 
-MOST = 1 << 24
+MAX_STATEMENT_CHARS = 1 << 24
 """Characters of a statement that are read at most."""
 
-_NULLABLE = {
+_NULLABLE_STORAGE_TYPES = {
     **{f"Int{bits}": kind for bits, kind in ((8, "TINYINT"), (16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"))},
     **{f"UInt{bits}": kind for bits, kind in ((8, "UTINYINT"), (16, "USMALLINT"), (32, "UINTEGER"), (64, "UBIGINT"))},
     "Float32": "FLOAT",
@@ -35,27 +35,27 @@ _NULLABLE = {
 """pandas' types that hold missing cells, and what a file stores them as."""
 
 
-def stated(path: Path, kinds: dict[str, str]) -> tuple[dict[str, str], dict[str, str | None]]:
+def read_stated_types(path: Path, kinds: dict[str, str]) -> tuple[dict[str, str], dict[str, str | None]]:
     """The types and the zones that a file states of its columns, given the types that it has; only those that add something."""
     try:
-        texts = _texts(path)
-        dtypes = _pandas(texts.get(b"pandas"), kinds)
-        found, zones = _arrow(texts.get(b"ARROW:schema"), kinds)
+        texts = _read_key_values(path)
+        dtypes = _pandas_types(texts.get(b"pandas"), kinds)
+        found, zones = _arrow_types(texts.get(b"ARROW:schema"), kinds)
     except Exception:  # whatever a damaged statement does: the file's own types are enough
         return {}, {}
     return dtypes | found, zones
 
 
-def _texts(path: Path) -> dict[bytes, bytes]:
+def _read_key_values(path: Path) -> dict[bytes, bytes]:
     try:
         fields, _ = read_footer(path)
     except TableError:
         return {}
-    pairs = fields[KEYS][1][1] if KEYS in fields else []
-    return {pair[1][1]: pair[2][1] for pair in pairs if 2 in pair and len(pair[2][1]) <= MOST}
+    pairs = fields[KEY_VALUES_FIELD][1][1] if KEY_VALUES_FIELD in fields else []
+    return {pair[1][1]: pair[2][1] for pair in pairs if 2 in pair and len(pair[2][1]) <= MAX_STATEMENT_CHARS}
 
 
-def _arrow(text: bytes | None, kinds: dict[str, str]) -> tuple[dict[str, str], dict[str, str | None]]:
+def _arrow_types(text: bytes | None, kinds: dict[str, str]) -> tuple[dict[str, str], dict[str, str | None]]:
     if text is None or find_spec("pyarrow") is None:
         return {}, {}
     pa: Any = import_module("pyarrow")
@@ -79,8 +79,12 @@ def _is_text(pa: Any, kind: Any) -> bool:
     return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
 
 
-def _pandas(text: bytes | None, kinds: dict[str, str]) -> dict[str, str]:
+def _pandas_types(text: bytes | None, kinds: dict[str, str]) -> dict[str, str]:
     """pandas' nullable types, where the file stores them as such."""
     listed = json.loads(text)["columns"] if text is not None else []
     words = {column["field_name"]: column["numpy_type"] for column in listed}
-    return {name: word for name, word in words.items() if word in _NULLABLE and kinds.get(name) == _NULLABLE[word]}
+    return {
+        name: word
+        for name, word in words.items()
+        if word in _NULLABLE_STORAGE_TYPES and kinds.get(name) == _NULLABLE_STORAGE_TYPES[word]
+    }

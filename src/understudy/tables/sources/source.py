@@ -16,17 +16,17 @@ from typing import Any, TypeVar
 
 from understudy.errors import TableError
 from understudy.schema.formula import unguard_formula
-from understudy.tables.sources.compressed import PACKED, weigh
-from understudy.tables.sources.csv import Dialect, dialect, tidy
-from understudy.tables.sources.csv_copy import ROW_BYTES
-from understudy.tables.sources.frame import Stream, check_names, frame
-from understudy.tables.sources.header import oddity
-from understudy.tables.sources.parquet import ParquetFiles, check_end
-from understudy.tables.sources.parquet_metadata import stated
+from understudy.tables.sources.compressed import COMPRESSION_OF_ENDING, refuse_packed_bomb
+from understudy.tables.sources.csv import Dialect, detect_dialect, prepare_csv
+from understudy.tables.sources.csv_copy import MAX_CSV_ROW_BYTES
+from understudy.tables.sources.frame import RepeatableStream, check_names, open_frame
+from understudy.tables.sources.header import find_header_oddity
+from understudy.tables.sources.parquet import ParquetFiles, check_magic_bytes
+from understudy.tables.sources.parquet_metadata import read_stated_types
 from understudy.tables.sql import quoting
 from understudy.tables.sql.engine import Engine
-from understudy.tables.sql.physical import reading
-from understudy.tables.sql.stored import PLAINER, Stored, base_type
+from understudy.tables.sql.physical import reading_of_format
+from understudy.tables.sql.stored import PUBLIC_TYPE_NAMES, StoredColumn, base_type
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".psv")
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Source:
+class TableSource:
     """Rows, opened but not read. Only its header is public.
 
     `names` is the header; `types` what the file or frame is stored as, None for CSV; `kind` what the owner gave (csv, parquet, pandas,
@@ -58,9 +58,9 @@ class Source:
     _dialect: Dialect | None = None
     _paths: tuple[Path, ...] = ()
     _parquet: ParquetFiles | None = None
-    _origin: Source | None = None
+    _origin: TableSource | None = None
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> TableSource:
         return self
 
     def __exit__(
@@ -72,14 +72,14 @@ class Source:
         """Let go of the rows and of everything written down about them."""
         self.engine.close()
 
-    def stored(self, name: str) -> Stored:
+    def stored(self, name: str) -> StoredColumn:
         """How a column is stored."""
         if name not in self.names:
             raise TableError(f'column "{name}" is not in the table')
         cell = f"x{self.names.index(name)}"
-        return Stored(cell, self._stored.get(name, "VARCHAR"), self.zones.get(name), self.guarded)
+        return StoredColumn(cell, self._stored.get(name, "VARCHAR"), self.zones.get(name), self.guarded)
 
-    def unguarded(self, known: Iterable[str]) -> Source:
+    def without_formula_guards(self, known: Iterable[str]) -> TableSource:
         """The same table, read as one that a release may have written: names and texts without the apostrophe that keeps spreadsheets
         from running them, where that makes them a name in `known` or a label of a schema. Use it in place of this one."""
         wanted, renamed = set(known) - set(self.names), {}
@@ -109,7 +109,7 @@ class Source:
         if self._dialect is not None:
             self._read_csv(self._dialect)
         if self._parquet is not None:
-            self._parquet.settle()
+            self._parquet.ensure_readable()
         return self._view
 
     def check(self, names: Iterable[str]) -> None:
@@ -125,14 +125,14 @@ class Source:
         if not failed:
             return
         if self._parquet is not None:
-            raise TableError(f"{self._parquet.damage(wanted)} ({failed}). Nothing was spent")
+            raise TableError(f"{self._parquet.locate_damage(wanted)} ({failed}). Nothing was spent")
         where = "" if failed.startswith(tuple(path.name for path in self._paths)) else f"{self.title}: "
         raise TableError(f"{where}{failed}. Nothing was spent")
 
     def check_header(self) -> None:
         """Refuse a header line that reads like a row: without a schema its cells would become public as names."""
         how = self._dialect
-        if how is not None and how.header and (odd := oddity(self.names)) is not None:
+        if how is not None and how.header and (odd := find_header_oddity(self.names)) is not None:
             raise TableError(
                 f"{self.title}:{how.line}: looks like a row and not like names ({odd}). "
                 "Add a header line, or declare the names in a schema if they are names. Nothing was spent"
@@ -140,7 +140,7 @@ class Source:
 
     def _read_csv(self, how: Dialect) -> None:
         for path in self._paths:
-            weigh(path)
+            refuse_packed_bomb(path)
         try:
             self._read_rows(how, anyway=False)
         except TableError:
@@ -148,17 +148,17 @@ class Source:
             self._read_rows(how, anyway=True)
 
     def _read_rows(self, how: Dialect, *, anyway: bool) -> None:
-        columns = quoting.struct({f"x{i}": "VARCHAR" for i in range(len(self.names))})
+        columns = quoting.struct_literal({f"x{i}": "VARCHAR" for i in range(len(self.names))})
         copies = [self.engine.directory / f"copy-{i}.csv" for i in range(len(self._paths))]
         parts = []
         for path, copy in zip(self._paths, copies, strict=True):
-            ready = _quietly(partial(tidy, path, how, copy, anyway=anyway), path)
+            ready = _read_quietly(partial(prepare_csv, path, how, copy, anyway=anyway), path)
             # One reader, because with several a quoted line break would be an error; padding, because a short row is none.
             parts.append(
-                f"SELECT * FROM read_csv({quoting.text(quoting.path(ready.path))}, columns = {columns}, auto_detect = false, "
-                f"delim = {quoting.text(how.delimiter)}, quote = '\"', escape = '\"', header = {ready.header}, nullstr = '', "
-                f"strict_mode = false, null_padding = true, parallel = false, max_line_size = {ROW_BYTES}, buffer_size = {4 * ROW_BYTES}, "
-                f"compression = {quoting.text(ready.compression)})"
+                f"SELECT * FROM read_csv({quoting.text_literal(quoting.literal_path(ready.path))}, columns = {columns}, auto_detect = false, "
+                f"delim = {quoting.text_literal(how.delimiter)}, quote = '\"', escape = '\"', header = {ready.header}, nullstr = '', "
+                f"strict_mode = false, null_padding = true, parallel = false, max_line_size = {MAX_CSV_ROW_BYTES}, buffer_size = {4 * MAX_CSV_ROW_BYTES}, "
+                f"compression = {quoting.text_literal(ready.compression)})"
             )
         try:
             reading = f"CREATE TEMP TABLE cells AS {' UNION ALL '.join(parts)}"
@@ -175,7 +175,7 @@ def open_table(
     encoding: str = "utf-8",
     header: bool | Sequence[str] = True,
     multiline: bool = False,
-) -> Source:
+) -> TableSource:
     """Open a CSV or Parquet file (or several), a pandas, polars or pyarrow table, or a DuckDB relation. Rows are not read yet.
 
     The other arguments concern CSV: what separates cells (by default what the header line suggests), the encoding, the names of the
@@ -185,36 +185,36 @@ def open_table(
         return _open_files([Path(data)], delimiter, encoding, header, multiline)
     if isinstance(data, list | tuple) and data and all(isinstance(part, str | Path) for part in data):
         return _open_files([Path(part) for part in data], delimiter, encoding, header, multiline)
-    found = frame(data)
+    found = open_frame(data)
     engine = Engine()
     engine.seal([])
     engine.register("frame", found.data)
     kinds = {name: base_type(kind) for name, kind in zip(found.names, engine.types("frame").values(), strict=True)}
     kinds |= found.hidden
     declared = dict(kinds)
-    if isinstance(found.data, Stream):
+    if isinstance(found.data, RepeatableStream):
         _read_physical(engine, found.data, kinds)
-    return Source(
+    return TableSource(
         names=found.names,
-        types=_public(declared),
+        types=_public_types(declared),
         kind=found.kind,
         dtypes=found.dtypes,
         zones=found.zones,
         title="table",
         ledger_path=Path("table.ledger"),
         engine=engine,
-        _view="cells" if isinstance(found.data, Stream) else "frame",
+        _view="cells" if isinstance(found.data, RepeatableStream) else "frame",
         _stored=kinds,
     )
 
 
-def _read_physical(engine: Engine, frame: Stream, kinds: dict[str, str]) -> None:
+def _read_physical(engine: Engine, frame: RepeatableStream, kinds: dict[str, str]) -> None:
     """Read a frame's cells as they are stored, and note the types that they then have."""
     physical = engine.physical(frame.source)
     engine.register("frame", physical)
     read = []
     for i, (name, format) in enumerate(zip(kinds, physical.formats, strict=True)):
-        found = reading(f"x{i}", format, kinds[name])
+        found = reading_of_format(f"x{i}", format, kinds[name])
         kinds[name] = found.type
         read.append(f"{found.expression} AS x{i}")
     engine.run(f"CREATE VIEW cells AS SELECT {', '.join(read)} FROM frame", doing="opening the table")
@@ -222,13 +222,13 @@ def _read_physical(engine: Engine, frame: Stream, kinds: dict[str, str]) -> None
 
 def _open_files(
     paths: list[Path], delimiter: str | None, encoding: str, header: bool | Sequence[str], multiline: bool
-) -> Source:
+) -> TableSource:
     for path in paths:
         if path.is_dir():
             raise TableError(f"{path}: is a directory. Name the files in it. Nothing was read")
         if not path.is_file():
             raise TableError(f"{path}: there is no such file. Nothing was read")
-    kinds = {_kind(path) for path in paths}
+    kinds = {_require_table_kind(path) for path in paths}
     if len(kinds) > 1:
         raise TableError("CSV and Parquet files cannot be read as one table. Nothing was read")
     real = paths[0].resolve() if paths[0].is_symlink() else paths[0]
@@ -237,8 +237,9 @@ def _open_files(
     if about["kind"] == "parquet":
         return _open_parquet(paths, about)
     hows = [
-        _quietly(
-            partial(dialect, path, delimiter=delimiter, encoding=encoding, header=header, multiline=multiline), path
+        _read_quietly(
+            partial(detect_dialect, path, delimiter=delimiter, encoding=encoding, header=header, multiline=multiline),
+            path,
         )
         for path in paths
     ]
@@ -250,24 +251,24 @@ def _open_files(
             )
     engine = Engine()
     engine.seal(paths)
-    return Source(
+    return TableSource(
         names=names, types=None, zones={}, engine=engine, _view="cells", _dialect=hows[0], _paths=tuple(paths), **about
     )
 
 
-def _open_parquet(paths: list[Path], about: dict[str, Any]) -> Source:
+def _open_parquet(paths: list[Path], about: dict[str, Any]) -> TableSource:
     for path in paths:
-        check_end(path)
+        check_magic_bytes(path)
     engine = Engine()
     engine.seal(paths)
     files = ParquetFiles(paths, engine)
     kinds = files.types
     names = check_names([column.name for column in files.columns], paths[0].name)
-    beside, zones = stated(paths[0], kinds)
+    beside, zones = read_stated_types(paths[0], kinds)
     about["dtypes"] = kinds | beside  # so that a release writes the types it read
-    return Source(
+    return TableSource(
         names=names,
-        types=_public(kinds),
+        types=_public_types(kinds),
         zones=zones,
         engine=engine,
         _view="cells",
@@ -277,8 +278,8 @@ def _open_parquet(paths: list[Path], about: dict[str, Any]) -> Source:
     )
 
 
-def _public(kinds: dict[str, str]) -> dict[str, str]:
-    return {name: PLAINER.get(kind, kind) for name, kind in kinds.items()}
+def _public_types(kinds: dict[str, str]) -> dict[str, str]:
+    return {name: PUBLIC_TYPE_NAMES.get(kind, kind) for name, kind in kinds.items()}
 
 
 def table_kind(path: Path) -> str | None:
@@ -288,7 +289,7 @@ def table_kind(path: Path) -> str | None:
     ('csv', None)
     """
     endings = [suffix.lower() for suffix in path.suffixes]
-    if endings and endings[-1] in PACKED:
+    if endings and endings[-1] in COMPRESSION_OF_ENDING:
         endings.pop()
     last = endings[-1] if endings else ""
     if last in PARQUET_ENDINGS:
@@ -298,14 +299,14 @@ def table_kind(path: Path) -> str | None:
     return None
 
 
-def _kind(path: Path) -> str:
+def _require_table_kind(path: Path) -> str:
     kind = table_kind(path)
     if kind is not None:
         return kind
     raise TableError(f"{path.name}: is neither a CSV nor a Parquet file by its name (.csv, .parquet). Nothing was read")
 
 
-def _quietly(read: Callable[[], T], path: Path) -> T:
+def _read_quietly(read: Callable[[], T], path: Path) -> T:
     """Read from a file; what goes wrong is told without what the file says."""
     failed = ""
     try:

@@ -12,10 +12,15 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-FORMATS: dict[bytes, type[np.unsignedinteger]] = {b"C": np.uint8, b"S": np.uint16, b"I": np.uint32, b"L": np.uint64}
+UNSIGNED_ARROW_FORMATS: dict[bytes, type[np.unsignedinteger]] = {
+    b"C": np.uint8,
+    b"S": np.uint16,
+    b"I": np.uint32,
+    b"L": np.uint64,
+}
 """Arrow's letters for unsigned integers."""
 
-CAPSULE = b"arrow_array_stream"
+STREAM_CAPSULE_NAME = b"arrow_array_stream"
 """The name under which streams are handed over."""
 
 
@@ -76,14 +81,14 @@ def stream_in(capsule: object) -> ArrowStream:
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return ArrowStream.from_address(pointer(capsule, CAPSULE))
+    return ArrowStream.from_address(pointer(capsule, STREAM_CAPSULE_NAME))
 
 
-def batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]:
+def read_batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]:
     """The columns of each batch of a stream, copied into arrays of our own."""
     stream = stream_in(capsule)
     try:
-        dtypes = _dtypes(stream)
+        dtypes = _read_dtypes(stream)
         while True:
             array = ArrowArray()
             if stream.get_next(ctypes.byref(stream), ctypes.byref(array)):
@@ -91,7 +96,7 @@ def batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]:
             if not array.release:
                 return
             try:
-                columns = [_column(array.children[i].contents, array, dtype) for i, dtype in enumerate(dtypes)]
+                columns = [_copy_column(array.children[i].contents, array, dtype) for i, dtype in enumerate(dtypes)]
             finally:
                 array.release(ctypes.byref(array))
             yield columns
@@ -100,17 +105,19 @@ def batches(capsule: object) -> Iterator[list[NDArray[np.unsignedinteger]]]:
             stream.release(ctypes.byref(stream))
 
 
-def _dtypes(stream: ArrowStream) -> list[np.dtype[np.unsignedinteger]]:
+def _read_dtypes(stream: ArrowStream) -> list[np.dtype[np.unsignedinteger]]:
     schema = ArrowSchema()
     if stream.get_schema(ctypes.byref(stream), ctypes.byref(schema)):
         raise StreamError("the stream broke off")
     try:
-        return [np.dtype(FORMATS[schema.children[i].contents.format]) for i in range(schema.n_children)]
+        return [np.dtype(UNSIGNED_ARROW_FORMATS[schema.children[i].contents.format]) for i in range(schema.n_children)]
     finally:
         schema.release(ctypes.byref(schema))
 
 
-def _column(child: ArrowArray, parent: ArrowArray, dtype: np.dtype[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+def _copy_column(
+    child: ArrowArray, parent: ArrowArray, dtype: np.dtype[np.unsignedinteger]
+) -> NDArray[np.unsignedinteger]:
     if child.null_count > 0:
         raise StreamError("a code is missing")
     if parent.length == 0:

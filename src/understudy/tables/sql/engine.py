@@ -21,20 +21,20 @@ from numpy.typing import NDArray
 from understudy.errors import TableError
 from understudy.scratch import Scratch
 from understudy.tables.sql import quoting
-from understudy.tables.sql.arrow_c import batches
-from understudy.tables.sql.arrow_stream import Physical
+from understudy.tables.sql.arrow_c import read_batches
+from understudy.tables.sql.arrow_stream import PhysicalStream
 
-MEMORY = "768MB"
+DUCKDB_MEMORY_LIMIT = "768MB"
 """What DuckDB may keep in memory. The rest waits in a private directory that only its owner may read, until the engine is closed."""
 
 
-STREAMS_END = duckdb.__version__.startswith("1.")
+STREAMS_READ_ONCE = duckdb.__version__.startswith("1.")
 """Whether DuckDB reads a registered stream only once, as it did before version 2."""
 
-SLOW = "partial_aggregate_pushdown"
+SLOW_OPTIMIZER = "partial_aggregate_pushdown"
 """A step of planning that serves joins, of which there are none here, and takes seconds over a deep expression, whatever the rows."""
 
-UNREADABLE = "the frame cannot be read. Convert its columns to plain types. Nothing was read"
+UNREADABLE_FRAME_MESSAGE = "the frame cannot be read. Convert its columns to plain types. Nothing was read"
 
 
 class Engine:
@@ -44,13 +44,13 @@ class Engine:
         # Named, and promised to be removed, before it is made: an interrupt in the instant of its birth leaves none behind.
         scratch = Scratch(Path(tempfile.gettempdir()))
         self.directory = scratch.rows
-        self._close = weakref.finalize(self, _dispose, connections := [], scratch)
+        self._close = weakref.finalize(self, _dispose_engine, connections := [], scratch)
         scratch.make()
         self._connection = duckdb.connect(
             ":memory:",
             config={
                 "threads": str(os.cpu_count() or 1),
-                "memory_limit": MEMORY,
+                "memory_limit": DUCKDB_MEMORY_LIMIT,
                 "temp_directory": str(self.directory / "spill"),
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
@@ -66,7 +66,7 @@ class Engine:
         for setting in ("pandas_analyze_sample = 0", "enable_progress_bar = false"):
             self.run(f"SET {setting}", doing="opening the table")
         with suppress(TableError):  # a version that has no such step needs no such setting
-            self.run(f"SET disabled_optimizers = '{SLOW}'", doing="opening the table")
+            self.run(f"SET disabled_optimizers = '{SLOW_OPTIMIZER}'", doing="opening the table")
 
     def close(self) -> None:
         """Close the connection and remove the private directory."""
@@ -75,10 +75,10 @@ class Engine:
     def seal(self, paths: Sequence[Path]) -> None:
         """From now on, no file but these can be read, and no setting changed."""
         self.run(
-            f"SET allowed_paths = [{quoting.texts(spelling for p in paths for spelling in (str(p.resolve()), quoting.path(p)))}]",
+            f"SET allowed_paths = [{quoting.text_literals(spelling for p in paths for spelling in (str(p.resolve()), quoting.literal_path(p)))}]",
             doing="opening the table",
         )
-        self.run(f"SET allowed_directories = [{quoting.text(str(self.directory))}]", doing="opening the table")
+        self.run(f"SET allowed_directories = [{quoting.text_literal(str(self.directory))}]", doing="opening the table")
         self.run("SET enable_external_access = false", doing="opening the table")
         self.run("SET lock_configuration = true", doing="opening the table")
 
@@ -89,53 +89,53 @@ class Engine:
             self._connection.register(name, data)
         except Exception:
             failed = True
-        if hasattr(data, "__arrow_c_stream__") and STREAMS_END:
+        if hasattr(data, "__arrow_c_stream__") and STREAMS_READ_ONCE:
             self._streams[name] = data
         if failed:
-            raise TableError(UNREADABLE)
+            raise TableError(UNREADABLE_FRAME_MESSAGE)
 
     @staticmethod
-    def physical(source: object) -> Physical:
+    def physical(source: object) -> PhysicalStream:
         """A frame as a stream of cells as they are stored."""
         found = None
         try:
-            found = Physical(source)
+            found = PhysicalStream(source)
         except Exception:
             found = None
         if found is None:
-            raise TableError(UNREADABLE)
+            raise TableError(UNREADABLE_FRAME_MESSAGE)
         return found
 
     def run(self, query: str, *, doing: str) -> list[tuple[Any, ...]]:
         """Run a statement and fetch what it returns."""
         failed = ""
         try:
-            return self._ready().execute(query).fetchall()
+            return self._rewind_streams().execute(query).fetchall()
         except Exception as error:
-            failed = _reason(error)
+            failed = _error_kind(error)
         raise TableError(f"{doing} did not work ({failed})")
 
     def arrays(self, query: str, *, doing: str) -> list[NDArray[Any]]:
         """Run a query and fetch its columns, which hold no NULL, as arrays."""
         failed = ""
         try:
-            fetched = self._ready().execute(query).fetchnumpy()
+            fetched = self._rewind_streams().execute(query).fetchnumpy()
             return [np.asarray(column) for column in fetched.values()]
         except Exception as error:
-            failed = _reason(error)
+            failed = _error_kind(error)
         raise TableError(f"{doing} did not work ({failed})")
 
     def stream(self, query: str, *, doing: str) -> Iterator[list[NDArray[np.unsignedinteger]]]:
         """Run a query over unsigned columns without NULL and hand out its rows in batches."""
         failed = ""
         try:
-            yield from batches(self._ready().sql(query).__arrow_c_stream__())
+            yield from read_batches(self._rewind_streams().sql(query).__arrow_c_stream__())
         except Exception as error:
-            failed = _reason(error)
+            failed = _error_kind(error)
         if failed:
             raise TableError(f"{doing} did not work ({failed})")
 
-    def _ready(self) -> duckdb.DuckDBPyConnection:
+    def _rewind_streams(self) -> duckdb.DuckDBPyConnection:
         """The connection, with every stream at its beginning."""
         for name, data in self._streams.items():
             self._connection.register(name, data)
@@ -145,21 +145,21 @@ class Engine:
         """Names and types of a relation's columns."""
         return {row[0]: row[1] for row in self.run(f"DESCRIBE SELECT * FROM {relation}", doing="reading the types")}
 
-    def listing(self, labels: Sequence[str]) -> str:
+    def create_enum(self, labels: Sequence[str]) -> str:
         """The name of a type whose values are these labels, in this order."""
         self._types += 1
         name = f"labels_{self._types}"
-        self.run(f"CREATE TYPE {name} AS ENUM ({quoting.texts(labels)})", doing="reading the labels")
+        self.run(f"CREATE TYPE {name} AS ENUM ({quoting.text_literals(labels)})", doing="reading the labels")
         return name
 
 
-def _dispose(connections: list[duckdb.DuckDBPyConnection], scratch: Scratch) -> None:
+def _dispose_engine(connections: list[duckdb.DuckDBPyConnection], scratch: Scratch) -> None:
     for connection in connections:
         connection.close()
     scratch.remove()
 
 
-def _reason(error: BaseException) -> str:
+def _error_kind(error: BaseException) -> str:
     """The kind of an error. Never its message: that may quote a row."""
     if isinstance(error, MemoryError | duckdb.OutOfMemoryException):
         return "out of memory or disk space"

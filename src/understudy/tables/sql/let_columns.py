@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-ALIAS = re.compile(r"\bc[0-9]+\b")
-NAME = re.compile(r"\b[cx][0-9]+\b")
-LITERAL = re.compile(r"'(?:[^']|'')*'")
+LAYER_ALIAS_PATTERN = re.compile(r"\bc[0-9]+\b")
+COLUMN_ALIAS_PATTERN = re.compile(r"\b[cx][0-9]+\b")
+SQL_LITERAL_PATTERN = re.compile(r"'(?:[^']|'')*'")
 """A quoted text: what it says is no name."""
 
 
-class Layers:
+class QueryLayers:
     """A query in the making, over a relation whose columns are named x0, x1, …
 
-    >>> layers = Layers()
+    >>> layers = QueryLayers()
     >>> squared = layers.read("x0 * x0")
     >>> layers.query("t", [f"{squared} + {squared}"])
     'SELECT c0 + c0 FROM (SELECT x0 * x0 AS c0 FROM t)'
@@ -33,7 +33,10 @@ class Layers:
         if expression in self._known:
             return self._known[expression]
         alias = f"c{len(self._level)}"
-        level = 1 + max((self._level[found] for found in ALIAS.findall(LITERAL.sub("", expression))), default=-1)
+        level = 1 + max(
+            (self._level[found] for found in LAYER_ALIAS_PATTERN.findall(SQL_LITERAL_PATTERN.sub("", expression))),
+            default=-1,
+        )
         if level == len(self._layers):
             self._layers.append({})
         self._layers[level][alias] = expression
@@ -43,17 +46,21 @@ class Layers:
 
     def query(self, relation: str, select: list[str]) -> str:
         """The whole query. Each layer hands on only what is still needed: wide tables would take long to plan otherwise."""
-        wanted = _names(select)
+        wanted = _find_aliases(select)
         handed: list[list[str]] = []
         for layer in reversed(self._layers):
             passed = sorted(wanted - layer.keys())
             made = [f"{expression} AS {alias}" for alias, expression in layer.items() if alias in wanted]
             handed.append([*passed, *made] or ["1"])
-            wanted = set(passed) | _names(layer[alias] for alias in layer if alias in wanted)
+            wanted = set(passed) | _find_aliases(layer[alias] for alias in layer if alias in wanted)
         for columns in reversed(handed):
             relation = f"(SELECT {', '.join(columns)} FROM {relation})"
         return f"SELECT {', '.join(select)} FROM {relation}"
 
 
-def _names(expressions: Iterable[str]) -> set[str]:
-    return {name for expression in expressions for name in NAME.findall(LITERAL.sub("", expression))}
+def _find_aliases(expressions: Iterable[str]) -> set[str]:
+    return {
+        name
+        for expression in expressions
+        for name in COLUMN_ALIAS_PATTERN.findall(SQL_LITERAL_PATTERN.sub("", expression))
+    }

@@ -14,123 +14,125 @@ from dataclasses import dataclass
 
 from understudy.tables.sql.stored import INSTANT_TYPE
 
-PER_SECOND = {"s": 1, "m": 10**3, "u": 10**6, "n": 10**9}
+UNITS_PER_SECOND = {"s": 1, "m": 10**3, "u": 10**6, "n": 10**9}
 """Units of moments and times, by Arrow's letters."""
 
-FAR = 10**12
+MAX_MOMENT_SECONDS = 10**12
 """Seconds from 1970 beyond which all moments are alike: outside the calendar of every schema, inside that of the database."""
 
-FAR_DAYS = 10**7
-DAY = 86_400 * 10**6
-BINARY = {b"u": b"z", b"U": b"Z", b"vu": b"vz"}
+MAX_DATE_DAYS = 10**7
+MICROS_PER_DAY = 86_400 * 10**6
+BYTES_OF_TEXT_FORMATS = {b"u": b"z", b"U": b"Z", b"vu": b"vz"}
 """Arrow's letters for texts, and for bytes stored alike."""
 
-INTEGERS = {
+INTEGERS_OF_TIME_FORMATS = {
     b"tdD": b"i", b"tdm": b"l", b"tts": b"i", b"ttm": b"i", b"ttu": b"l", b"ttn": b"l", b"tiM": b"i", b"tiD": b"l", b"tin": b"w:16"
 }  # fmt: skip
 """Arrow's letters for days, times and intervals, and for what is stored alike."""
 
-DECIMAL = re.compile(rb"d:(\d+),(-?\d+)(?:,(\d+))?")
-DIGITS = {32: 9, 64: 18, 128: 38}
+DECIMAL_FORMAT_PATTERN = re.compile(rb"d:(\d+),(-?\d+)(?:,(\d+))?")
+DECIMAL_DIGITS_BY_BITS = {32: 9, 64: 18, 128: 38}
 """Digits that fit in so many bits."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class CellReading:
     """A cell as an expression, and the type that it has."""
 
     expression: str
     type: str
 
 
-def plain_format(format: bytes, *, nested: bool = False) -> bytes:
+def physical_format(format: bytes, *, nested: bool = False) -> bytes:
     """Arrow's letters for what a type is stored as, where a cell could contradict the type; else the type's own.
 
     Decimals inside lists and structures, where nothing is read but whether there is something, are bytes.
 
-    >>> plain_format(b"u"), plain_format(b"tsm:UTC"), plain_format(b"d:5,2"), plain_format(b"g")
+    >>> physical_format(b"u"), physical_format(b"tsm:UTC"), physical_format(b"d:5,2"), physical_format(b"g")
     (b'z', b'l', b'd:38,2,128', b'g')
     """
-    if format in BINARY:
-        return BINARY[format]
+    if format in BYTES_OF_TEXT_FORMATS:
+        return BYTES_OF_TEXT_FORMATS[format]
     if format[:2] in (b"ts", b"tD"):
         return b"l"
-    found = DECIMAL.fullmatch(format)
-    if found is not None and int(found[3] or 128) in DIGITS:
+    found = DECIMAL_FORMAT_PATTERN.fullmatch(format)
+    if found is not None and int(found[3] or 128) in DECIMAL_DIGITS_BY_BITS:
         bits = int(found[3] or 128)
         if nested:
             return b"w:%d" % (bits // 8)
-        return b"d:%d,%s,%d" % (DIGITS[bits], found[2], bits)
-    return INTEGERS.get(format, format)
+        return b"d:%d,%s,%d" % (DECIMAL_DIGITS_BY_BITS[bits], found[2], bits)
+    return INTEGERS_OF_TIME_FORMATS.get(format, format)
 
 
-def reading(cell: str, format: bytes, declared: str) -> Reading:
+def reading_of_format(cell: str, format: bytes, declared: str) -> CellReading:
     """How to read a cell whose column has this Arrow format and is of this type to the database."""
-    if format in BINARY:
-        return Reading(text(cell), "VARCHAR")
+    if format in BYTES_OF_TEXT_FORMATS:
+        return CellReading(decode_text_sql(cell), "VARCHAR")
     if format.startswith(b"ts"):
-        return moment(cell, chr(format[2]), zoned=len(format) > 4)
+        return moment_reading(cell, chr(format[2]), zoned=len(format) > 4)
     if format in (b"tdD", b"tdm"):
-        return day(cell if format == b"tdD" else _floor(cell, DAY // 1000))
+        return day_reading(cell if format == b"tdD" else _floor_divide_sql(cell, MICROS_PER_DAY // 1000))
     if format.startswith(b"tt"):
-        return clock(cell, chr(format[2]))
-    found = DECIMAL.fullmatch(format)
+        return clock_reading(cell, chr(format[2]))
+    found = DECIMAL_FORMAT_PATTERN.fullmatch(format)
     if found is not None and declared.startswith("DECIMAL"):
-        return decimal(cell, int(found[1]), int(found[2]))
-    return Reading(cell, declared)
+        return decimal_reading(cell, int(found[1]), int(found[2]))
+    return CellReading(cell, declared)
 
 
-def text(cell: str) -> str:
+def decode_text_sql(cell: str) -> str:
     """Bytes as a text, with a question mark for each byte that is none."""
     return f"decode({cell}, 'replace')"
 
 
-def moment(cell: str, unit: str, *, zoned: bool) -> Reading:
+def moment_reading(cell: str, unit: str, *, zoned: bool) -> CellReading:
     """A number of units since 1970 as a moment, or as an instant where it is in a zone; digits beyond the microsecond are cut off."""
-    per = PER_SECOND[unit]
-    clipped = _clip(cell, FAR * per) if FAR * per < 2**63 else cell
-    micros = f"{clipped} * {10**6 // per}" if per <= 10**6 else _floor(clipped, per // 10**6)
+    per = UNITS_PER_SECOND[unit]
+    clipped = _clip_sql(cell, MAX_MOMENT_SECONDS * per) if MAX_MOMENT_SECONDS * per < 2**63 else cell
+    micros = f"{clipped} * {10**6 // per}" if per <= 10**6 else _floor_divide_sql(clipped, per // 10**6)
     if zoned:
-        return Reading(f"make_timestamptz({micros})", INSTANT_TYPE)
-    return Reading(f"make_timestamp({micros})", "TIMESTAMP")
+        return CellReading(f"make_timestamptz({micros})", INSTANT_TYPE)
+    return CellReading(f"make_timestamp({micros})", "TIMESTAMP")
 
 
-def native_moment(cell: str, kind: str) -> Reading:
+def native_moment_reading(cell: str, kind: str) -> CellReading:
     """A moment or instant no further away than FAR: what the database cannot even write down is beyond that."""
     make = "make_timestamp" if kind == "TIMESTAMP" else "make_timestamptz"
-    least, most = f"{make}(-{FAR * 10**6})", f"{make}({FAR * 10**6})"
-    return Reading(f"CASE WHEN {cell} < {least} THEN {least} WHEN {cell} > {most} THEN {most} ELSE {cell} END", kind)
+    least, most = f"{make}(-{MAX_MOMENT_SECONDS * 10**6})", f"{make}({MAX_MOMENT_SECONDS * 10**6})"
+    return CellReading(
+        f"CASE WHEN {cell} < {least} THEN {least} WHEN {cell} > {most} THEN {most} ELSE {cell} END", kind
+    )
 
 
-def day(cell: str) -> Reading:
+def day_reading(cell: str) -> CellReading:
     """A number of days since 1970 as a date."""
-    return Reading(f"DATE '1970-01-01' + CAST({_clip(cell, FAR_DAYS)} AS INTEGER)", "DATE")
+    return CellReading(f"DATE '1970-01-01' + CAST({_clip_sql(cell, MAX_DATE_DAYS)} AS INTEGER)", "DATE")
 
 
-def clock(cell: str, unit: str) -> Reading:
+def clock_reading(cell: str, unit: str) -> CellReading:
     """A number of units since midnight as a time of day. What is none becomes 24:00, which no column takes for a value."""
-    per = PER_SECOND[unit]
+    per = UNITS_PER_SECOND[unit]
     whole = f"CAST({cell} AS BIGINT)"
     limit = 86_400 * per
     within = f"CASE WHEN {whole} < 0 THEN 0 WHEN {whole} >= {limit} THEN 0 ELSE {whole} END"
     micros = f"({within}) * {10**6 // per}" if per <= 10**6 else f"({within}) // {per // 10**6}"
     shown = f"CAST(make_timestamp({micros}) AS TIME)"
-    return Reading(
+    return CellReading(
         f"CASE WHEN {whole} < 0 OR {whole} >= {limit} THEN TIME '24:00:00' WHEN {cell} IS NOT NULL THEN {shown} END",
         "TIME",
     )
 
 
-def decimal(cell: str, width: int, scale: int) -> Reading:
+def decimal_reading(cell: str, width: int, scale: int) -> CellReading:
     """A decimal with no more digits than it declares: a number too long becomes the longest."""
     digits = "9" * width
     most = f"CAST('{digits[: width - scale]}.{digits[width - scale :]}' AS DECIMAL({width},{scale}))"
     kind = f"DECIMAL({width},{scale})"
     within = f"CASE WHEN {cell} < -{most} THEN -{most} WHEN {cell} > {most} THEN {most} ELSE {cell} END"
-    return Reading(f"CAST({within} AS {kind})", kind)
+    return CellReading(f"CAST({within} AS {kind})", kind)
 
 
-def decimal_of_bytes(cell: str, width: int, scale: int) -> Reading:
+def decimal_bytes_reading(cell: str, width: int, scale: int) -> CellReading:
     """A decimal stored as the bytes of a whole number in two's complement, the highest first."""
     kind, digits = f"DECIMAL({width},{scale})", f"hex({cell})"
     negative = f"left({digits}, 1) >= '8'"
@@ -144,13 +146,13 @@ def decimal_of_bytes(cell: str, width: int, scale: int) -> Reading:
     shown = f"'{'0' * (scale + 1)}' || CAST({clipped} AS VARCHAR)"
     spelled = f"regexp_replace({shown}, '(.{{{scale}}})$', '.\\1')" if scale else shown
     signed = f"CASE WHEN {negative} THEN '-' ELSE '' END || {spelled}"
-    return Reading(f"CASE WHEN {cell} IS NOT NULL THEN CAST({signed} AS {kind}) END", kind)
+    return CellReading(f"CASE WHEN {cell} IS NOT NULL THEN CAST({signed} AS {kind}) END", kind)
 
 
-def _clip(cell: str, far: int) -> str:
+def _clip_sql(cell: str, far: int) -> str:
     """A number no further from 0 than `far`, as BIGINT."""
     return f"(CASE WHEN {cell} < -{far} THEN -{far} WHEN {cell} > {far} THEN {far} ELSE CAST({cell} AS BIGINT) END)"
 
 
-def _floor(cell: str, by: int) -> str:
+def _floor_divide_sql(cell: str, by: int) -> str:
     return f"(({cell}) // {by} - CASE WHEN ({cell}) % {by} < 0 THEN 1 ELSE 0 END)"

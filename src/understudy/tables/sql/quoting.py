@@ -6,64 +6,64 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 
-def name(identifier: str) -> str:
+def quoted_identifier(identifier: str) -> str:
     """A quoted identifier.
 
-    >>> name('a "b" c')
+    >>> quoted_identifier('a "b" c')
     '"a ""b"" c"'
     """
     return '"' + identifier.replace('"', '""') + '"'
 
 
-def text(value: str) -> str:
+def text_literal(value: str) -> str:
     """A quoted string.
 
-    >>> text("it's")
+    >>> text_literal("it's")
     "'it''s'"
     """
     return "'" + value.replace("'", "''") + "'"
 
 
-def texts(values: Iterable[str]) -> str:
+def text_literals(values: Iterable[str]) -> str:
     """A list of quoted strings, without brackets.
 
-    >>> texts(["a", "b"])
+    >>> text_literals(["a", "b"])
     "'a', 'b'"
     """
-    return ", ".join(text(v) for v in values)
+    return ", ".join(text_literal(v) for v in values)
 
 
-def path(file: Path) -> str:
+def literal_path(file: Path) -> str:
     """A file's path, its characters taken literally where the database would look for patterns.
 
-    >>> path(Path("/data/a[1]*.csv"))
+    >>> literal_path(Path("/data/a[1]*.csv"))
     '/data/a[[]1][*].csv'
     """
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file.resolve()))
 
 
-def double(value: float) -> str:
+def double_literal(value: float) -> str:
     """A double, to the last bit.
 
-    >>> double(0.1), double(float("-inf"))
+    >>> double_literal(0.1), double_literal(float("-inf"))
     ("CAST('0.1' AS DOUBLE)", "CAST('-inf' AS DOUBLE)")
     """
     return f"CAST('{value!r}' AS DOUBLE)"
 
 
-def whole(value: int) -> str:
+def whole_literal(value: int) -> str:
     """A whole number of up to 127 bits.
 
-    >>> whole(-5)
+    >>> whole_literal(-5)
     '(-5)'
     """
     return str(value) if value >= 0 else f"({value})"
 
 
-def struct(fields: Mapping[str, str]) -> str:
+def struct_literal(fields: Mapping[str, str]) -> str:
     """Column names and types, as `read_csv` wants them.
 
-    >>> struct({"a": "VARCHAR"})
+    >>> struct_literal({"a": "VARCHAR"})
     "{'a': 'VARCHAR'}"
     """
-    return "{" + ", ".join(f"{text(k)}: {text(v)}" for k, v in fields.items()) + "}"
+    return "{" + ", ".join(f"{text_literal(k)}: {text_literal(v)}" for k, v in fields.items()) + "}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from understudy.tables.sql.let_columns import Layers
+from understudy.tables.sql.let_columns import QueryLayers
 
 WHOLE_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 DOUBLE_TYPES = ("FLOAT", "DOUBLE")
@@ -16,14 +16,14 @@ INSTANT_TYPE = "TIMESTAMP WITH TIME ZONE"
 INSTANT_TYPES = (INSTANT_TYPE, "TIMESTAMPTZ_NS")
 TIME_TYPES = ("TIME", "TIME_NS")
 ZONED_TIME_TYPE = "TIME WITH TIME ZONE"
-PLAINER = {"TIME_NS": "TIME", ZONED_TIME_TYPE: "TIME", "TIMESTAMPTZ_NS": INSTANT_TYPE}
+PUBLIC_TYPE_NAMES = {"TIME_NS": "TIME", ZONED_TIME_TYPE: "TIME", "TIMESTAMPTZ_NS": INSTANT_TYPE}
 """What finer types are called in public: everything beyond the microsecond, and the offset of a time of day, is cut off anyway."""
 
-BLANKS = "' ' || chr(9)"
+BLANKS_SQL = "' ' || chr(9)"
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredColumn:
     """How a source stores a column: the name of its cell in a query, its type, and the zone its instants are shown in.
 
     Texts of a `guarded` one may have the apostrophe of schema/formula.py.
@@ -46,11 +46,11 @@ def base_type(declared: str) -> str:
     return declared if declared.startswith("DECIMAL") else declared.split("(")[0].strip('"')
 
 
-def text_of(layers: Layers, stored: Stored) -> str:
+def text_sql(layers: QueryLayers, stored: StoredColumn) -> str:
     """The text of a cell that is stored as text."""
     return stored.cell if stored.type == "VARCHAR" else layers.read(f"CAST({stored.cell} AS VARCHAR)")
 
 
-def trimmed(layers: Layers, stored: Stored) -> str:
+def trimmed_text_sql(layers: QueryLayers, stored: StoredColumn) -> str:
     """The same without blanks around it."""
-    return layers.read(f"trim({text_of(layers, stored)}, {BLANKS})")
+    return layers.read(f"trim({text_sql(layers, stored)}, {BLANKS_SQL})")

@@ -68,8 +68,8 @@ def test_a_type_that_cannot_hold_the_cells_gives_way_to_the_natural_one():
 def test_a_long_table_goes_column_by_column_and_is_the_same(monkeypatch):
     codes = {name: np.arange(6) % SCHEMA.codecs[name].size for name in SCHEMA}
     whole = to_frame(SCHEMA, codes, kind="pyarrow", rng=np.random.default_rng(0))
-    monkeypatch.setattr(arrow, "LONG", 5)
+    monkeypatch.setattr(arrow, "MAX_TABLEWISE_ROWS", 5)
     assert to_frame(SCHEMA, codes, kind="pyarrow", rng=np.random.default_rng(0)).equals(whole)
     columns = decode_all(SCHEMA, codes, np.random.default_rng(0))
-    assert arrow.frame(columns).equals(whole)
+    assert arrow.pyarrow_table(columns).equals(whole)
     assert not columns  # each column's cells were let go

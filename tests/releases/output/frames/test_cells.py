@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.models import ProductModel
-from understudy.releases.output.frames import KINDS, decode_all, to_frame
+from understudy.releases.output.frames import FRAME_KINDS, decode_all, to_frame
 from understudy.schema import parse_schema
 
 PUBLIC = [f"town {i:03}" for i in range(300)]
@@ -20,7 +20,7 @@ def rows(schema, n=4000):
     return ProductModel.uniform(schema, n).sample(n, np.random.default_rng(1))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FRAME_KINDS)
 def test_other_is_unfolded_in_every_frame(kind):
     schema = parse_schema(PAGE)
     frame = to_frame(schema, rows(schema), kind=kind, rng=np.random.default_rng(2))

@@ -14,7 +14,7 @@ import pytest
 
 from understudy.errors import Refused
 from understudy.releases import to_frame
-from understudy.releases.output.frames import KINDS, default_kind
+from understudy.releases.output.frames import FRAME_KINDS, default_kind
 from understudy.schema import Boolean, Categorical, Date, Integer, Real, Schema
 
 TYPES = [
@@ -85,7 +85,7 @@ def test_arrays_are_masked_where_cells_are_missing():
 def test_names_that_look_like_sql_are_only_names():
     name = 'a"; DROP TABLE cells; --'
     schema = Schema(columns=(Integer(name=name, min=0, max=3, nullable=False),))
-    for kind in KINDS:
+    for kind in FRAME_KINDS:
         back = to_frame(schema, {name: np.array([2])}, kind=kind, rng=np.random.default_rng(0))
         assert list(back if kind == "numpy" else back.columns if kind != "pyarrow" else back.column_names) == [name]
 
@@ -98,7 +98,7 @@ def test_an_unknown_kind_is_refused():
 
 def test_the_kind_that_came_in_is_remembered_and_an_unknown_one_is_not_trusted():
     assert default_kind("pandas") == "pandas"
-    assert default_kind("os") in KINDS
+    assert default_kind("os") in FRAME_KINDS
 
 
 def test_without_any_frame_library_there_are_arrays():

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from understudy.models import ProductModel
-from understudy.models.sampling.persons import FIRST
+from understudy.models.sampling.persons import MIN_KEY_START
 from understudy.releases.output.frames import cells, to_frame
 from understudy.releases.output.write import write_rows
 from understudy.schema import parse_schema
@@ -34,7 +34,7 @@ def test_persons_have_keys_and_agree_on_what_is_constant():
     frame = sampled(SCHEMA, 20_000)
     assert frame.columns == ["visit", "born", "patient", "sex", "seen"]
     assert frame["visit"].n_unique() == 20_000
-    assert frame["visit"].min() >= FIRST
+    assert frame["visit"].min() >= MIN_KEY_START
     each = frame.group_by("patient").agg(
         pl.len(), pl.col("born").n_unique().alias("b"), pl.col("sex").n_unique().alias("s")
     )
@@ -46,7 +46,7 @@ def test_persons_have_keys_and_agree_on_what_is_constant():
 
 
 def test_keys_do_not_repeat_from_chunk_to_chunk(monkeypatch):
-    monkeypatch.setattr(cells, "CHUNK", 1_000)
+    monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 1_000)
     frame = sampled(SCHEMA, 5_500)
     assert frame["visit"].n_unique() == 5_500
     assert frame.group_by("patient").len()["len"].max() == 3

@@ -47,7 +47,7 @@ def test_texts_stay_texts(tmp_path, dtype):
 
 
 def test_the_order_of_categories_survives_chunks_that_lack_some(tmp_path, monkeypatch):
-    monkeypatch.setattr(cells, "CHUNK", 2)
+    monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 2)
     path = written(tmp_path, SIZE, [2, 2, 1, 0, 2], "category")
     assert pq.read_metadata(path).num_row_groups == 3
     found = pd.read_parquet(path)["size"]
@@ -89,7 +89,7 @@ def test_a_name_that_cannot_hold_the_values_is_left(tmp_path):
 
 
 def test_gaps_make_no_floats_of_pandas_whole_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr(cells, "CHUNK", 2)
+    monkeypatch.setattr(cells, "DECODE_CHUNK_ROWS", 2)
     column, truth = Integer(name="x", min=0, max=9), Boolean(name="x")
     for dtype in ("int64", None):
         assert str(pd.read_parquet(written(tmp_path, column, [1, 2, 10], dtype))["x"].dtype) == "Int64"

@@ -14,47 +14,47 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
-from understudy.models.rules.repair_values import settled
+from understudy.models.rules.repair_values import repair_broken_values
 from understudy.models.rules.satisfiability import find_row
-from understudy.releases.output.frames.generated_keys import Keys, key_column
+from understudy.releases.output.frames.generated_keys import KeyGenerator, key_column
 from understudy.schema import (
+    BinEdges,
     Boolean,
     Categorical,
     Codec,
     Column,
     Datetime,
-    Decoded,
-    Edges,
+    DecodedCells,
     Integer,
     Lattice,
     Real,
     Schema,
     Time,
 )
-from understudy.schema.columns.bin_density import Spread
-from understudy.schema.columns.calendar import on_weekdays
-from understudy.schema.columns.codec import EMPTY, OTHER, SPELLED
-from understudy.schema.columns.discrete import LATTICE_LIMIT
+from understudy.schema.columns.bin_density import BinDensity
+from understudy.schema.columns.calendar import move_to_weekdays
+from understudy.schema.columns.codec import EMPTY_STATE, FIRST_SPELLED_STATE, OTHER_STATE
+from understudy.schema.columns.discrete import MAX_LATTICE_INDEX
 
-CHUNK = 1 << 17
+DECODE_CHUNK_ROWS = 1 << 17
 """Rows decoded at a time. Fixed, so that a seed means the same rows in a frame and in a file."""
 
 Codes = Mapping[str, NDArray[np.integer]]
-Batches = Codes | Iterable[Codes]
+CodeBatches = Codes | Iterable[Codes]
 """Rows of codes, at once or in batches."""
 
-Pins = Mapping[str, int]
+PinnedPoints = Mapping[str, int]
 """Lattice points at which given columns stay, though their codes are bins of several."""
 
-Spreads = Mapping[str, Spread]
+Spreads = Mapping[str, BinDensity]
 """How values lie inside the bins of columns that have any."""
 
-MICROSECOND = timedelta(microseconds=1)
-_EXACT = 1 << 53
+ONE_MICROSECOND = timedelta(microseconds=1)
+_MAX_EXACT_DOUBLE = 1 << 53
 
 
 @dataclass(frozen=True)
-class Cells:
+class ColumnCells:
     """Some cells of one column.
 
     `index` is a lattice index, 0/1 for a boolean, or a position in `labels`, which then holds every text that can occur. `null` marks
@@ -81,122 +81,122 @@ class Cells:
         return np.where(self.null, -1, self.index)
 
 
-def decode(
-    schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None, spreads: Spreads | None = None
-) -> Iterator[dict[str, Cells]]:
+def decode_chunks(
+    schema: Schema, codes: CodeBatches, rng: Generator, pins: PinnedPoints | None = None, spreads: Spreads | None = None
+) -> Iterator[dict[str, ColumnCells]]:
     """The rows in chunks, columns in schema order; batches of codes are taken one at a time. Generated keys stand where the id was."""
-    inside, keys = spreads or {}, Keys(schema, rng)
+    inside, keys = spreads or {}, KeyGenerator(schema, rng)
     for batch in (codes,) if isinstance(codes, Mapping) else codes:
         rows = len(next(iter(batch.values()))) if batch else 0
-        for start in range(0, max(rows, 1), CHUNK):
-            part: Codes = {name: batch[name][start : start + CHUNK] for name in schema}
-            count = min(CHUNK, rows - start)
+        for start in range(0, max(rows, 1), DECODE_CHUNK_ROWS):
+            part: Codes = {name: batch[name][start : start + DECODE_CHUNK_ROWS] for name in schema}
+            count = min(DECODE_CHUNK_ROWS, rows - start)
             person = None
             if keys.people:
                 part, person = keys.gather(part, count)
-            chunk = _settled(schema, part, rng, pins, inside, keys, person)
-            made = {name: _cells(schema.codecs[name], decoded) for name, decoded in chunk.items()}
+            chunk = _decode_keeping_rules(schema, part, rng, pins, inside, keys, person)
+            made = {name: _cells_from_decoded(schema.codecs[name], decoded) for name, decoded in chunk.items()}
             if schema.keys:
                 person = None if person is None else keys.split(chunk, person)
-                made |= {name: _keyed(schema[name], key) for name, key in keys.number(person, count).items()}
+                made |= {name: _key_cells(schema[name], key) for name, key in keys.number(person, count).items()}
                 made = {column.name: made[column.name] for column in schema.columns if column.name in made}
             yield made
 
 
-def _keyed(column: Column, key: NDArray[np.int64]) -> Cells:
-    return Cells(key_column(column), key, np.zeros(len(key), np.bool_), np.zeros(len(key), np.uint8))
+def _key_cells(column: Column, key: NDArray[np.int64]) -> ColumnCells:
+    return ColumnCells(key_column(column), key, np.zeros(len(key), np.bool_), np.zeros(len(key), np.uint8))
 
 
-def _settled(
+def _decode_keeping_rules(
     schema: Schema,
     codes: Codes,
     rng: Generator,
-    pins: Pins | None,
+    pins: PinnedPoints | None,
     spreads: Spreads,
-    keys: Keys,
+    keys: KeyGenerator,
     person: NDArray[np.int64] | None,
-) -> dict[str, Decoded]:
+) -> dict[str, DecodedCells]:
     """Values for codes, such that every rule of the schema is kept, and a person's rows agree on what is constant."""
     codecs = schema.codecs
 
-    def drawn(name: str, found: NDArray[np.integer]) -> Decoded:
+    def decode_column(name: str, found: NDArray[np.integer]) -> DecodedCells:
         decoded = codecs[name].decode(found, rng, spreads.get(name))
         weights, bins = getattr(codecs[name].column, "weekdays", ()), codecs[name].bins
-        if not weights or not isinstance(bins, Edges):
+        if not weights or not isinstance(bins, BinEdges):
             return decoded
         edges, place = np.array(bins.edges, np.int64), np.minimum(found.astype(np.int64), len(bins) - 1)
         column = codecs[name].column
         assert isinstance(column, Lattice)
-        moved = on_weekdays(column, decoded.index, edges[place], edges[place + 1] - 1, weights, rng)
-        return Decoded(moved, decoded.state)
+        moved = move_to_weekdays(column, decoded.index, edges[place], edges[place + 1] - 1, weights, rng)
+        return DecodedCells(moved, decoded.state)
 
-    chunk = {name: drawn(name, codes[name]) for name in schema}
+    chunk = {name: decode_column(name, codes[name]) for name in schema}
     for name, index in (pins or {}).items():
         chunk[name] = replace(chunk[name], index=np.full(len(chunk[name].index), index, np.int64))
 
     def redraw(name: str, here: NDArray[np.int64]) -> NDArray[np.int64]:
-        return drawn(name, codes[name][here]).index
+        return decode_column(name, codes[name][here]).index
 
-    if schema.forbidden:
+    if schema.forbidden_predicates:
         witness = (lambda: find_row(schema)) if pins is None else (lambda: None)
-        chunk = settled(schema, codes, chunk, rng, redraw=redraw, pinned=set(pins or ()), witness=witness)
-    return chunk if person is None else keys.agree(codes, chunk, person, redraw)
+        chunk = repair_broken_values(schema, codes, chunk, rng, redraw=redraw, pinned=set(pins or ()), witness=witness)
+    return chunk if person is None else keys.make_constants_agree(codes, chunk, person, redraw)
 
 
 def cells_of(
-    schema: Schema, name: str, codes: NDArray[np.integer], rng: Generator, spread: Spread | None = None
-) -> Cells:
+    schema: Schema, name: str, codes: NDArray[np.integer], rng: Generator, spread: BinDensity | None = None
+) -> ColumnCells:
     """The cells of one column; inside a bin they lie as `spread` says."""
     codec = schema.codecs[name]
-    return _cells(codec, codec.decode(codes, rng, spread))
+    return _cells_from_decoded(codec, codec.decode(codes, rng, spread))
 
 
-def _cells(codec: Codec, decoded: Decoded) -> Cells:
+def _cells_from_decoded(codec: Codec, decoded: DecodedCells) -> ColumnCells:
     index, state, column = decoded.index, decoded.state, codec.column
-    spelled = np.where(state >= SPELLED, state - SPELLED + 1, 0).astype(np.uint8)
-    null = state == EMPTY
+    spelled = np.where(state >= FIRST_SPELLED_STATE, state - FIRST_SPELLED_STATE + 1, 0).astype(np.uint8)
+    null = state == EMPTY_STATE
     if isinstance(column, Categorical):
         other = () if column.other is None else (column.other,)
-        labels = (*(column.values or ()), *other, *column.unfolded, *column.missing)
-        index = np.where(state == OTHER, np.maximum(index, len(column.values or ())), index)
+        labels = (*(column.values or ()), *other, *column.unfold_weights, *column.missing)
+        index = np.where(state == OTHER_STATE, np.maximum(index, len(column.values or ())), index)
         index = np.where(spelled > 0, len(labels) - len(column.missing) + spelled.astype(np.int64) - 1, index)
-        return Cells(column, index, null, spelled, labels)
+        return ColumnCells(column, index, null, spelled, labels)
     for j, spelling in enumerate(column.missing):
-        here, there = spelled == j + 1, point(column, spelling)
+        here, there = spelled == j + 1, spelling_point(column, spelling)
         if there is None:
             null = null | here
         else:
             index = np.where(here, there, index)
-    return Cells(column, index, null, spelled)
+    return ColumnCells(column, index, null, spelled)
 
 
-def point(column: Column, spelling: str) -> int | None:
+def spelling_point(column: Column, spelling: str) -> int | None:
     """The lattice point a missing spelling names; None where it is no value of the column's type."""
     if not isinstance(column, Lattice):
         return None
     try:
-        place = column.position(column.parse(spelling))
+        place = column.position_of(column.parse(spelling))
         column.value_at(int(place))
     except (ValueError, OverflowError):
         return None
-    return int(place) if place.denominator == 1 and abs(place) < LATTICE_LIMIT else None
+    return int(place) if place.denominator == 1 and abs(place) < MAX_LATTICE_INDEX else None
 
 
-def as_text(cells: Cells) -> Cells:
+def cells_as_text(cells: ColumnCells) -> ColumnCells:
     """The same cells as labels: every value as it is written, missing ones as they are spelled."""
     if cells.labels is not None:
         return cells
     column = cells.column
     distinct, inverse = np.unique(cells.index, return_inverse=True)
-    words = [_written(column, int(i)) for i in distinct] + list(column.missing)
+    words = [_write_value(column, int(i)) for i in distinct] + list(column.missing)
     labels = tuple(dict.fromkeys(words))
     where = {word: i for i, word in enumerate(labels)}
     place = np.array([where[word] for word in words] or [0], np.int64)
     raw = np.where(cells.spelled > 0, len(distinct) + cells.spelled.astype(np.int64) - 1, inverse)
-    return Cells(column, place[raw], cells.null & (cells.spelled == 0), cells.spelled, labels)
+    return ColumnCells(column, place[raw], cells.null & (cells.spelled == 0), cells.spelled, labels)
 
 
-def _written(column: Column, index: int) -> str:
+def _write_value(column: Column, index: int) -> str:
     if isinstance(column, Boolean):
         return (column.true if index else column.false)[0]
     assert isinstance(column, Lattice)
@@ -215,45 +215,47 @@ def decimal_at(column: Column, index: int) -> Decimal | None:
     return Decimal(int(index * column.step * 10**column.decimals)).scaleb(-column.decimals, Context(prec=60))
 
 
-def wholes(cells: Cells) -> NDArray[np.int64]:
+def integer_values(cells: ColumnCells) -> NDArray[np.int64]:
     """Whole numbers of an integer column."""
     assert isinstance(cells.column, Integer)
-    return _scaled(cells, cells.column.step)
+    return _scale_index(cells, cells.column.step)
 
 
-def floats(cells: Cells) -> NDArray[np.float64]:
+def float_values(cells: ColumnCells) -> NDArray[np.float64]:
     """The nearest double of every value, missing ones not yet marked."""
     step = cells.column.step if isinstance(cells.column, Real | Integer) else 1
     top, bottom = Fraction(step).numerator, Fraction(step).denominator
-    if _largest(cells) * top < _EXACT and bottom < _EXACT:  # both exact as doubles, so one division rounds once
+    if (
+        _largest_index(cells) * top < _MAX_EXACT_DOUBLE and bottom < _MAX_EXACT_DOUBLE
+    ):  # both exact as doubles, so one division rounds once
         return (cells.index * top).astype(np.float64) / float(bottom)
     distinct, inverse = np.unique(cells.index, return_inverse=True)
     return np.array([float(int(i) * Fraction(step)) for i in distinct], np.float64)[inverse]
 
 
-def unscaled(cells: Cells, scale: int) -> NDArray[np.int64] | None:
+def unscaled_integers(cells: ColumnCells, scale: int) -> NDArray[np.int64] | None:
     """Integers u with value = u / 10^scale, or None where that is not exact in 64 bits."""
     if not isinstance(cells.column, Real | Integer):
         return None
     step = Fraction(cells.column.step) * 10**scale
-    if step.denominator != 1 or _largest(cells) * step.numerator >= 1 << 63:
+    if step.denominator != 1 or _largest_index(cells) * step.numerator >= 1 << 63:
         return None
     return np.asarray(cells.index * step.numerator, np.int64)
 
 
-def microseconds(cells: Cells) -> NDArray[np.int64]:
+def microsecond_values(cells: ColumnCells) -> NDArray[np.int64]:
     """Microseconds since 1970 (or midnight) of a datetime (or time) column."""
     assert isinstance(cells.column, Datetime | Time)
-    return _scaled(cells, cells.column.resolution // MICROSECOND)
+    return _scale_index(cells, cells.column.resolution // ONE_MICROSECOND)
 
 
-def _scaled(cells: Cells, step: int) -> NDArray[np.int64]:
-    if _largest(cells) * step >= 1 << 63:
+def _scale_index(cells: ColumnCells, step: int) -> NDArray[np.int64]:
+    if _largest_index(cells) * step >= 1 << 63:
         raise ReleaseError(f'column "{cells.column.name}": its values do not fit in 64 bits. Narrow its bounds')
     return cells.index * step
 
 
-def _largest(cells: Cells) -> int:
+def _largest_index(cells: ColumnCells) -> int:
     return max(abs(int(cells.index.max())), abs(int(cells.index.min()))) if len(cells) else 0
 
 

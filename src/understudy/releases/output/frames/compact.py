@@ -16,41 +16,41 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.releases.output.frames.cells import Batches, Cells, Pins, Spreads, decode
+from understudy.releases.output.frames.cells import CodeBatches, ColumnCells, PinnedPoints, Spreads, decode_chunks
 from understudy.schema import Schema
 
-Kind = TypeVar("Kind", bound=np.generic)
+ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 def decode_all(
-    schema: Schema, codes: Batches, rng: Generator, pins: Pins | None = None, spreads: Spreads | None = None
-) -> MutableMapping[str, Cells]:
-    """The rows at once, the same as those of `decode` under the same seed."""
-    chunks = decode(schema, codes, rng, pins, spreads)
+    schema: Schema, codes: CodeBatches, rng: Generator, pins: PinnedPoints | None = None, spreads: Spreads | None = None
+) -> MutableMapping[str, ColumnCells]:
+    """The rows at once, the same as those of `decode_chunks` under the same seed."""
+    chunks = decode_chunks(schema, codes, rng, pins, spreads)
     first = next(chunks)
     second = next(chunks, None)
-    return first if second is None else Packed(chain((first, second), chunks))
+    return first if second is None else PackedColumns(chain((first, second), chunks))
 
 
-class Packed(MutableMapping[str, Cells]):
+class PackedColumns(MutableMapping[str, ColumnCells]):
     """Cells of columns by name; each is put together anew whenever it is asked for.
 
     >>> from understudy.schema import Integer
-    >>> part = Cells(Integer(name="age"), np.array([3, 4]), np.zeros(2, np.bool_), np.zeros(2, np.uint8))
-    >>> packed = Packed([{"age": part}, {"age": part}])
+    >>> part = ColumnCells(Integer(name="age"), np.array([3, 4]), np.zeros(2, np.bool_), np.zeros(2, np.uint8))
+    >>> packed = PackedColumns([{"age": part}, {"age": part}])
     >>> packed["age"].index.tolist(), packed["age"].index.dtype
     ([3, 4, 3, 4], dtype('int64'))
     """
 
-    def __init__(self, chunks: Iterable[Mapping[str, Cells]]) -> None:
-        self._parts: dict[str, list[Cells]] = {}
+    def __init__(self, chunks: Iterable[Mapping[str, ColumnCells]]) -> None:
+        self._parts: dict[str, list[ColumnCells]] = {}
         for chunk in chunks:
             for name, cells in chunk.items():
-                self._parts.setdefault(name, []).append(narrow(cells))
+                self._parts.setdefault(name, []).append(narrow_cells(cells))
 
-    def __getitem__(self, name: str) -> Cells:
+    def __getitem__(self, name: str) -> ColumnCells:
         parts = self._parts[name]
-        return Cells(
+        return ColumnCells(
             parts[0].column,
             np.concatenate([part.index for part in parts], dtype=np.int64),
             np.concatenate([part.null for part in parts]),
@@ -58,8 +58,8 @@ class Packed(MutableMapping[str, Cells]):
             parts[0].labels,
         )
 
-    def __setitem__(self, name: str, cells: Cells) -> None:
-        self._parts[name] = [narrow(cells)]
+    def __setitem__(self, name: str, cells: ColumnCells) -> None:
+        self._parts[name] = [narrow_cells(cells)]
 
     def __delitem__(self, name: str) -> None:
         del self._parts[name]
@@ -71,7 +71,7 @@ class Packed(MutableMapping[str, Cells]):
         return len(self._parts)
 
 
-def narrow(cells: Cells) -> Cells:
+def narrow_cells(cells: ColumnCells) -> ColumnCells:
     """The same cells with the smallest integers that hold them, and no memory for what no cell has. Not to be calculated with."""
     index = cells.index
     ends = (int(index.min()), int(index.max())) if len(index) else (0, 0)
@@ -79,10 +79,10 @@ def narrow(cells: Cells) -> Cells:
     return replace(
         cells,
         index=index.astype(kind) if kind.kind in "iu" else index,
-        null=_or_none(cells.null),
-        spelled=_or_none(cells.spelled),
+        null=_share_if_zero(cells.null),
+        spelled=_share_if_zero(cells.spelled),
     )
 
 
-def _or_none(values: NDArray[Kind]) -> NDArray[Kind]:
+def _share_if_zero(values: NDArray[ScalarT]) -> NDArray[ScalarT]:
     return values if values.any() else np.broadcast_to(np.zeros(1, values.dtype), values.shape)

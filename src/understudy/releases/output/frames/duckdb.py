@@ -16,16 +16,24 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.releases.output.frames.cells import Cells, as_text, floats, microseconds, point, unscaled, wholes
+from understudy.releases.output.frames.cells import (
+    ColumnCells,
+    cells_as_text,
+    float_values,
+    integer_values,
+    microsecond_values,
+    spelling_point,
+    unscaled_integers,
+)
 from understudy.schema import Boolean, Date, Datetime, Integer, Real, Time
 
-_DECIMAL = re.compile(r"decimal\d*\((?:precision=)?(\d{1,2}), ?(?:scale=)?(\d{1,2})\)", re.IGNORECASE)
-_WHOLE = re.compile(r"(U?)(TINYINT|SMALLINT|INTEGER|BIGINT)")
-_BITS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
-_DIGITS = re.compile(r"-?(0|[1-9][0-9]{0,30})", re.ASCII)
+_ANY_DECIMAL_TYPE = re.compile(r"decimal\d*\((?:precision=)?(\d{1,2}), ?(?:scale=)?(\d{1,2})\)", re.IGNORECASE)
+_DUCKDB_INTEGER_TYPE = re.compile(r"(U?)(TINYINT|SMALLINT|INTEGER|BIGINT)")
+_DUCKDB_INTEGER_BITS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
+_INTEGER_LABEL = re.compile(r"-?(0|[1-9][0-9]{0,30})", re.ASCII)
 
 
-class Session:
+class DuckdbSession:
     """A private in-memory connection into which cells are laid column by column."""
 
     def __init__(self) -> None:
@@ -59,7 +67,7 @@ class Session:
 
     def query(self, expressions: Mapping[str, str]) -> str:
         """One projection over everything that was laid."""
-        columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in expressions.items())
+        columns = ", ".join(f"{sql} AS {quote_identifier(name)}" for name, sql in expressions.items())
         return f"SELECT {columns} FROM {self.open()}"
 
     def run(self, sql: str) -> None:
@@ -73,11 +81,11 @@ class Session:
             return
         caught: list[tuple[int, FrameType | None]] = []
 
-        def stop(number: int, frame: FrameType | None) -> None:
+        def interrupt_query(number: int, frame: FrameType | None) -> None:
             caught.append((number, frame))
             self.connection.interrupt()
 
-        signal.signal(signal.SIGINT, stop)
+        signal.signal(signal.SIGINT, interrupt_query)
         try:
             self.connection.execute(sql)
         finally:
@@ -94,7 +102,7 @@ class Session:
         """Let go of everything."""
         self.connection.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> DuckdbSession:
         return self
 
     def __exit__(
@@ -103,27 +111,27 @@ class Session:
         self.close()
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """A name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def typed(session: Session, cells: Cells) -> str:
+def sql_in_natural_type(session: DuckdbSession, cells: ColumnCells) -> str:
     """The SQL of a column in its natural type; missing cells are NULL."""
     if cells.labels is not None:
         return session.label(cells.labels, cells.positions())
-    value = _value(session, cells)
+    value = _value_sql(session, cells)
     return value if cells.whole else f"CASE WHEN {session.array(cells.null)} THEN NULL ELSE {value} END"
 
 
-def _value(session: Session, cells: Cells) -> str:
+def _value_sql(session: DuckdbSession, cells: ColumnCells) -> str:
     column = cells.column
-    wanted = decimal(column.dtype)
+    wanted = decimal_precision_scale(column.dtype)
     if column.dtype == "DECIMAL" and isinstance(column, Real) and column.decimals is not None:
         wanted = 18, column.decimals
     if wanted and isinstance(column, Real | Integer):
         precision, scale = wanted
-        exact = unscaled(cells, scale)
+        exact = unscaled_integers(cells, scale)
         if exact is not None and (not len(exact) or int(np.abs(exact).max()) < 10**precision):
             unit = f"CAST({'1' if scale == 0 else '0.' + '1'.rjust(scale, '0')} AS DECIMAL({scale + 1},{scale}))"
             return f"CAST(CAST({session.array(exact)} AS DECIMAL(19,0)) * {unit} AS DECIMAL({precision},{scale}))"
@@ -131,60 +139,60 @@ def _value(session: Session, cells: Cells) -> str:
         case Boolean():
             return session.array(cells.index.astype(np.bool_))
         case Integer():
-            return session.array(wholes(cells))
+            return session.array(integer_values(cells))
         case Date():
             return f"(DATE '1970-01-01' + CAST({session.array(cells.index)} AS INTEGER))"
         case Datetime():
             make = "make_timestamp" if column.zone is None else "make_timestamptz"
-            return f"{make}({session.array(microseconds(cells))})"
+            return f"{make}({session.array(microsecond_values(cells))})"
         case Time():
-            return f"(TIME '00:00:00' + to_microseconds({session.array(microseconds(cells))}))"
+            return f"(TIME '00:00:00' + to_microseconds({session.array(microsecond_values(cells))}))"
         case _:
-            return session.array(floats(cells))
+            return session.array(float_values(cells))
 
 
-def decimal(dtype: str | None) -> tuple[int, int] | None:
+def decimal_precision_scale(dtype: str | None) -> tuple[int, int] | None:
     """Precision and scale of a decimal type in any library's words.
 
-    >>> decimal("decimal128(10, 2)"), decimal("Decimal(precision=38, scale=1)"), decimal("double")
+    >>> decimal_precision_scale("decimal128(10, 2)"), decimal_precision_scale("Decimal(precision=38, scale=1)"), decimal_precision_scale("double")
     ((10, 2), (38, 1), None)
     """
-    found = _DECIMAL.match(dtype or "")
+    found = _ANY_DECIMAL_TYPE.match(dtype or "")
     if not found:
         return None
     precision, scale = int(found[1]), int(found[2])
     return (precision, scale) if 1 <= precision <= 38 and scale <= min(precision, 18) else None
 
 
-def as_it_was(session: Session, cells: Cells) -> str:
+def sql_in_original_type(session: DuckdbSession, cells: ColumnCells) -> str:
     """The SQL of a column in the DuckDB type it came with: numbers and dates that were texts are texts again."""
-    kept = as_text(cells) if cells.column.dtype == "VARCHAR" else cells
-    return restored(typed(session, kept), kept)
+    kept = cells_as_text(cells) if cells.column.dtype == "VARCHAR" else cells
+    return cast_to_original_type(sql_in_natural_type(session, kept), kept)
 
 
-def restored(sql: str, cells: Cells) -> str:
+def cast_to_original_type(sql: str, cells: ColumnCells) -> str:
     """The SQL cast to the DuckDB type that the column came with, where that type can hold every value the column may have."""
     dtype = cells.column.dtype or ""
     if (dtype == "ENUM" or dtype.startswith("ENUM(")) and cells.labels:
         listed = ", ".join("'" + label.replace("'", "''") + "'" for label in cells.labels)
         return f"CAST({sql} AS ENUM({listed}))"
-    return f"CAST({sql} AS {dtype})" if holds(dtype, cells) else sql
+    return f"CAST({sql} AS {dtype})" if can_hold_cells(dtype, cells) else sql
 
 
-def holds(dtype: str, cells: Cells) -> bool:
+def can_hold_cells(dtype: str, cells: ColumnCells) -> bool:
     """Whether a DuckDB type can hold every value that the column may have."""
     column = cells.column
-    if found := _WHOLE.fullmatch(dtype):
-        bits = _BITS[found[2]]
+    if found := _DUCKDB_INTEGER_TYPE.fullmatch(dtype):
+        bits = _DUCKDB_INTEGER_BITS[found[2]]
         least, most = (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        return all(least <= number <= most for number in _extremes(cells))
+        return all(least <= number <= most for number in _extreme_numbers(cells))
     match column:
         case Boolean():
             return dtype == "BOOLEAN"
         case Real() | Integer():
             return dtype in {"FLOAT", "DOUBLE"}
         case Date() | Datetime():
-            if dtype == "TIMESTAMP_NS" and not in_nanoseconds(column):
+            if dtype == "TIMESTAMP_NS" and not fits_nanoseconds(column):
                 return False
             wall = isinstance(column, Date) or column.zone is None
             return wall and dtype in {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
@@ -192,36 +200,38 @@ def holds(dtype: str, cells: Cells) -> bool:
             return False
 
 
-def in_nanoseconds(column: Date | Datetime) -> bool:
+def fits_nanoseconds(column: Date | Datetime) -> bool:
     """Whether 64 bits of nanoseconds hold every value: from 1678 to 2261."""
-    ends = [column.low, column.high, *(point(column, spelling) for spelling in column.missing)]
+    ends = [column.low, column.high, *(spelling_point(column, spelling) for spelling in column.missing)]
     return all(1678 <= column.value_at(end).year <= 2261 for end in ends if end is not None)
 
 
-def _extremes(cells: Cells) -> list[float]:
+def _extreme_numbers(cells: ColumnCells) -> list[float]:
     """The least and the largest number the column may have, spelled ones included; not a number where it has others."""
     column = cells.column
     numbers: list[float] = []
     if isinstance(column, Boolean):
         numbers = [0, 1]
     elif isinstance(column, Integer) and column.low is not None and column.high is not None:
-        points = [point(column, spelling) for spelling in column.missing]
+        points = [spelling_point(column, spelling) for spelling in column.missing]
         numbers = [column.value_at(i) for i in (column.low, column.high, *(i for i in points if i is not None))]
-    elif cells.labels and all(_DIGITS.fullmatch(label) for label in cells.labels):
+    elif cells.labels and all(_INTEGER_LABEL.fullmatch(label) for label in cells.labels):
         numbers = [int(label) for label in cells.labels]
     return numbers or [math.nan]
 
 
-def relation(columns: Mapping[str, Cells]) -> duckdb.DuckDBPyRelation:
+def duckdb_relation(columns: Mapping[str, ColumnCells]) -> duckdb.DuckDBPyRelation:
     """A DuckDB relation over a table of its own; it needs no other library."""
-    session = Session()
-    query = session.query({name: as_it_was(session, cells) for name, cells in columns.items()})
+    session = DuckdbSession()
+    query = session.query({name: sql_in_original_type(session, cells) for name, cells in columns.items()})
     session.connection.execute(f"CREATE TABLE sample AS {query}")
     session.connection.unregister("cells")
     return session.connection.table("sample")
 
 
-def natural(columns: Mapping[str, Cells]) -> duckdb.DuckDBPyRelation:
+def natural_relation(columns: Mapping[str, ColumnCells]) -> duckdb.DuckDBPyRelation:
     """A relation in natural types, for other libraries to take over."""
-    session = Session()
-    return session.connection.sql(session.query({name: typed(session, cells) for name, cells in columns.items()}))
+    session = DuckdbSession()
+    return session.connection.sql(
+        session.query({name: sql_in_natural_type(session, cells) for name, cells in columns.items()})
+    )

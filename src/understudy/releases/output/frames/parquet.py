@@ -18,38 +18,38 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from understudy.releases.output.frames.cells import Cells
-from understudy.releases.output.frames.dtypes import Shape, pandas_word, shape
-from understudy.releases.output.frames.duckdb import Session, as_it_was, holds
+from understudy.releases.output.frames.cells import ColumnCells
+from understudy.releases.output.frames.dtypes import FileColumn, file_column_of, pandas_dtype_of
+from understudy.releases.output.frames.duckdb import DuckdbSession, can_hold_cells, sql_in_original_type
 from understudy.schema import Categorical, Time
 
-ENUM = "_PL_ENUM_VALUES2"
+POLARS_ENUM_KEY = "_PL_ENUM_VALUES2"
 """Where polars keeps the values of an Enum: for each its length, a semicolon, and the value."""
 
 
-def can_write() -> bool:
+def has_pyarrow() -> bool:
     """Whether pyarrow is there to write with."""
     return find_spec("pyarrow") is not None
 
 
-class ParquetFile:
+class ArrowParquetWriter:
     """A Parquet file in the making: add chunks of one table, and leave it."""
 
     def __init__(self, path: Path) -> None:
         self._pa: Any = import_module("pyarrow")
         self._parquet: Any = import_module("pyarrow.parquet")
-        self._path, self._session = path, Session()
+        self._path, self._session = path, DuckdbSession()
         self._writer: Any = None
         self._schema: Any = None
-        self._shapes: dict[str, Shape] = {}
+        self._shapes: dict[str, FileColumn] = {}
         self._names: dict[str, str] = {}
 
-    def add(self, columns: Mapping[str, Cells]) -> None:
+    def add(self, columns: Mapping[str, ColumnCells]) -> None:
         """Write a chunk as one group of rows."""
-        shapes = {name: shape(cells) for name, cells in columns.items()}
+        shapes = {name: file_column_of(cells) for name, cells in columns.items()}
         table = self._table(shapes)
         self._shapes = self._shapes or {name: _without_cells(one) for name, one in shapes.items()}
-        self._names |= {name: word for name, one in shapes.items() if (word := pandas_word(one))}
+        self._names |= {name: word for name, one in shapes.items() if (word := pandas_dtype_of(one))}
         if self._writer is None:
             self._schema = table.schema
             # Stated at the end and otherwise: dictionaries stand for texts too.
@@ -57,34 +57,38 @@ class ParquetFile:
         # One type in all of a file, also where a later chunk alone has too many digits for it.
         self._writer.write_table(table if table.schema == self._schema else table.cast(self._schema))
 
-    def _table(self, shapes: Mapping[str, Shape]) -> Any:
+    def _table(self, shapes: Mapping[str, FileColumn]) -> Any:
         """The cells as pyarrow holds them, labels as dictionaries."""
         plain = {name: one for name, one in shapes.items() if not _is_text(one)}
         arrays: dict[str, Any] = {}
         if plain:
             session = self._session
-            query = session.query({f"c{i}": as_it_was(session, one.cells) for i, one in enumerate(plain.values())})
+            query = session.query(
+                {f"c{i}": sql_in_original_type(session, one.cells) for i, one in enumerate(plain.values())}
+            )
             found: Any = session.connection.sql(query).to_arrow_table()
             session.clear()
             arrays = {name: self._timed(one, found.column(i)) for i, (name, one) in enumerate(plain.items())}
-        arrays |= {name: self._dictionary(one) for name, one in shapes.items() if name not in plain}
+        arrays |= {name: self._dictionary_array(one) for name, one in shapes.items() if name not in plain}
         return self._pa.table([arrays[name] for name in shapes], names=list(shapes))
 
-    def _timed(self, one: Shape, values: Any) -> Any:
+    def _timed(self, one: FileColumn, values: Any) -> Any:
         if one.zone is not None:
             return values.cast(self._pa.timestamp(one.unit or "us", tz=one.zone))
         if isinstance(one.cells.column, Time) and one.unit is not None:
             return values.cast((self._pa.time32 if one.unit in ("s", "ms") else self._pa.time64)(one.unit))
         return values
 
-    def _dictionary(self, one: Shape) -> Any:
+    def _dictionary_array(self, one: FileColumn) -> Any:
         pa, cells = self._pa, one.cells
         places = pa.array(cells.index, mask=cells.null).cast(pa.int32())
-        return pa.DictionaryArray.from_arrays(places, pa.array(cells.labels or (), pa.string()), ordered=_ordered(one))
+        return pa.DictionaryArray.from_arrays(
+            places, pa.array(cells.labels or (), pa.string()), ordered=_is_ordered(one)
+        )
 
-    def _stated(self) -> dict[str, str]:
+    def _file_metadata(self) -> dict[str, str]:
         """What the file says beside its types."""
-        fields = [self._field(field, self._shapes[field.name]) for field in self._schema]
+        fields = [self._arrow_field(field, self._shapes[field.name]) for field in self._schema]
         columns = [
             {"name": name, "field_name": name, "pandas_type": "object", "numpy_type": word, "metadata": None}
             for name, word in self._names.items()
@@ -95,15 +99,15 @@ class ParquetFile:
         schema = self._pa.schema(fields, metadata=pandas)
         return {**pandas, "ARROW:schema": base64.b64encode(schema.serialize().to_pybytes()).decode()}
 
-    def _field(self, field: Any, one: Shape) -> Any:
+    def _arrow_field(self, field: Any, one: FileColumn) -> Any:
         if _is_text(one) and not one.labelled:
             return field.with_type(self._pa.string())
         if one.listed:
             words = [label.encode() for label in one.cells.labels or ()]
-            return field.with_metadata({ENUM: b"".join(b"%d;%b" % (len(word), word) for word in words)})
+            return field.with_metadata({POLARS_ENUM_KEY: b"".join(b"%d;%b" % (len(word), word) for word in words)})
         return field
 
-    def __enter__(self) -> ParquetFile:
+    def __enter__(self) -> ArrowParquetWriter:
         return self
 
     def __exit__(
@@ -112,20 +116,20 @@ class ParquetFile:
         self._session.close()
         if self._writer is not None:
             if kind is None:
-                self._writer.add_key_value_metadata(self._stated())
+                self._writer.add_key_value_metadata(self._file_metadata())
             self._writer.close()
 
 
-def _is_text(one: Shape) -> bool:
+def _is_text(one: FileColumn) -> bool:
     """Whether a column goes into a file as labels, rather than as the numbers that its labels spell."""
-    return one.cells.labels is not None and not holds(one.cells.column.dtype or "", one.cells)
+    return one.cells.labels is not None and not can_hold_cells(one.cells.column.dtype or "", one.cells)
 
 
-def _without_cells(one: Shape) -> Shape:
+def _without_cells(one: FileColumn) -> FileColumn:
     """What holds for all chunks."""
     none = one.cells.index[:0], one.cells.null[:0], one.cells.spelled[:0]
     return replace(one, cells=replace(one.cells, index=none[0], null=none[1], spelled=none[2]))
 
 
-def _ordered(one: Shape) -> bool:
+def _is_ordered(one: FileColumn) -> bool:
     return one.labelled and isinstance(one.cells.column, Categorical) and one.cells.column.ordered
