@@ -18,7 +18,7 @@ import pyarrow as pa
 from adaptive import EPSILONS, Judge
 
 from tables import Coded, load
-from understudy.accounting import Budget, Currency, Neighbours
+from understudy.accounting import Accounting, Budget, Neighbours
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import make
 from understudy.workflow.synthesize import synthesize
@@ -68,7 +68,7 @@ def main() -> None:
         )
         for epsilon in options.epsilon or EPSILONS:
             advised = make("adaptive").smallest_noise(schema, Budget.of(epsilon), Neighbours.ADD_REMOVE)
-            if advised is Currency.PURE:
+            if advised is Accounting.PURE:
                 first, second = (error(table, schema, judge, epsilon, delta, options.runs) for delta in ("0", "1e-9"))
                 ratios.setdefault(epsilon, []).append(np.maximum(first, 1e-6) / np.maximum(second, 1e-6))
     print("| ε | advised | pairs | at most | triples | at most |\n|---|---|---|---|---|---|")

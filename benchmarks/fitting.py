@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.measurements import Clique, Identity, Measurement, Measurements
 from understudy.models.fitting.estimate import fit_measurements
 from understudy.models.inference.junction_tree import forecast_cells
@@ -87,7 +87,7 @@ def measured(columns: Columns, sizes: dict[str, int], pairs: list[Clique], budge
             scale = Fraction(math.ceil(2**20 / math.sqrt(part)), 2**20)
             noisy = table + np.rint(rng.normal(0, float(scale), table.shape)).astype(np.int64)
             maps = tuple(map(Identity, table.shape))
-            cost = Cost(Currency.GDP, 1 / scale**2)
+            cost = Cost(Accounting.GDP, 1 / scale**2)
             looks.append(Measurement(clique, maps, noisy, Law.ROUNDED_GAUSSIAN, scale, cost))
     return Measurements(tuple(looks))
 

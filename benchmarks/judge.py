@@ -18,7 +18,7 @@ from itertools import combinations
 
 import numpy as np
 
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.measurements import Clique, Identity, Measurement, Measurements
 from understudy.models.fitting.estimate import fit_measurements
 from understudy.schema import Categorical, Schema
@@ -43,7 +43,7 @@ def measured(schema: Schema, cliques: list[Clique], sigma: int, rng: np.random.G
         flat = np.ravel_multi_index(tuple(columns[n] for n in clique), sizes)
         counts = np.bincount(flat, minlength=math.prod(sizes)).reshape(sizes)
         noisy = counts + np.rint(rng.normal(0, sigma, sizes)).astype(np.int64)
-        cost = Cost(Currency.GDP, Fraction(1, sigma**2))
+        cost = Cost(Accounting.GDP, Fraction(1, sigma**2))
         looks.append(
             Measurement(clique, tuple(map(Identity, sizes)), noisy, Law.DISCRETE_GAUSSIAN, Fraction(sigma), cost)
         )

@@ -1,6 +1,6 @@
 """How close released numbers are to the real ones, beside bins of equal width and of equal counts whose values are spread evenly.
 
-    python benchmarks/shapes.py [--rows 30000] [--epsilon 1] [--rounds 5] [--currency gdp] [--seed 0] [--unseen]
+    python benchmarks/shapes.py [--rows 30000] [--epsilon 1] [--rounds 5] [--accounting gdp] [--seed 0] [--unseen]
 
 Four columns: skewed, bimodal, heaped on multiples of five, heavy-tailed; with --unseen five others that nothing was ever tried on.
 Every way gets the same budget and the same exact noise. The bins of equal counts get their edges from the real rows, for free and without
@@ -67,7 +67,7 @@ def released(column: Column, edges: NDArray[np.int64] | None, options: argparse.
     with tempfile.TemporaryDirectory() as folder:
         frame = pyarrow.table({"x": values})
         return us.synthesize(
-            frame, schema, epsilon=options.epsilon, currency=options.currency, ledger=Path(folder, "ledger")
+            frame, schema, epsilon=options.epsilon, accounting=options.accounting, ledger=Path(folder, "ledger")
         )
 
 
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=30_000)
     parser.add_argument("--epsilon", default="1")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--currency", default="gdp", choices=("gdp", "pure", "zcdp"))
+    parser.add_argument("--accounting", default="gdp", choices=("gdp", "pure", "zcdp"))
     parser.add_argument("--seed", type=int, default=0, help="of the first round's columns")
     parser.add_argument("--unseen", action="store_true", help="columns that nothing was ever tried on")
     options = parser.parse_args()
@@ -109,7 +109,7 @@ def main() -> None:
                 scores.setdefault((name, way), []).append(distance)
     mean = {key: np.mean(found, axis=0) for key, found in scores.items()}
     met = True
-    print(f"{options.rows:,} rows, ε = {options.epsilon}, {options.currency}, means of {options.rounds} rounds\n")
+    print(f"{options.rows:,} rows, ε = {options.epsilon}, {options.accounting}, means of {options.rounds} rounds\n")
     print(f"{'column':<12}{'way':<18}{'KS':>9}{'Wasserstein':>14}")
     for name in dict.fromkeys(name for name, _ in mean):
         rows = {way: both for (column, way), both in mean.items() if column == name}

@@ -53,11 +53,11 @@ def test_peers_on_mbi_get_the_budget_that_the_conversion_allows(epsilon: float, 
     from job import Task
 
     from understudy.accounting.budget import Budget
-    from understudy.accounting.cost import Currency
+    from understudy.accounting.cost import Accounting
     from understudy.accounting.filter import Filter
 
     rho = Task({}, {}, epsilon, delta).rho
-    ours = float(Filter.of(Budget.of(str(epsilon), str(delta)), currency=Currency.ZCDP).total)
+    ours = float(Filter.of(Budget.of(str(epsilon), str(delta)), accounting=Accounting.ZCDP).total)
     assert rho == pytest.approx(ours, rel=1e-3)
 
 

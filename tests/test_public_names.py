@@ -19,7 +19,7 @@ NAMES = {
     # what a table looks like
     "Schema", "Unit", "Role", "Boolean", "Categorical", "Date", "Datetime", "Identifier", "Integer", "Real", "Text", "Time",
     # what is paid
-    "Budget", "Currency", "Ledger", "Neighbours",
+    "Budget", "Accounting", "Ledger", "Neighbours",
     # what comes out
     "Guarantee", "Plan", "Release", "Report",
     # what goes wrong

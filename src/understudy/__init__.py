@@ -18,7 +18,7 @@ from understudy.version import PACKAGE_VERSION
 if TYPE_CHECKING:
     from understudy import errors as errors
     from understudy.accounting.budget import Budget as Budget
-    from understudy.accounting.cost import Currency as Currency
+    from understudy.accounting.cost import Accounting as Accounting
     from understudy.accounting.ledger import Ledger as Ledger
     from understudy.accounting.neighbours import Neighbours as Neighbours
     from understudy.errors import UnderstudyError as UnderstudyError
@@ -51,7 +51,7 @@ __version__ = PACKAGE_VERSION
 
 _PUBLIC_NAMES_BY_MODULE = {
     "understudy.accounting.budget": ("Budget",),
-    "understudy.accounting.cost": ("Currency",),
+    "understudy.accounting.cost": ("Accounting",),
     "understudy.accounting.ledger": ("Ledger",),
     "understudy.accounting.neighbours": ("Neighbours",),
     "understudy.errors": ("UnderstudyError",),
@@ -73,10 +73,10 @@ _PUBLIC_NAMES_BY_MODULE = {
 _MODULE_BY_PUBLIC_NAME = {name: module for module, names in _PUBLIC_NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
+    "Accounting",
     "Boolean",
     "Budget",
     "Categorical",
-    "Currency",
     "Date",
     "Datetime",
     "Guarantee",

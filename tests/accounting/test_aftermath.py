@@ -60,7 +60,9 @@ def test_an_error_of_a_run_that_reserved_nothing_is_left_as_it_is(run, book):
 
 def test_a_run_whose_paid_answer_is_lost_is_not_offered_again(book):
     with Ledger.open(book) as ledger:
-        ledger.resume("r1").charge(0, Cost(ledger.resume("r1").filter.currency, ledger.resume("r1").filter.total), "q")
+        ledger.resume("r1").charge(
+            0, Cost(ledger.resume("r1").filter.accounting, ledger.resume("r1").filter.total), "q"
+        )
     assert "It was cut off between paying and answering" in describe_spending(book, "r1")
     assert "--resume" not in describe_spending(book, "r1")
 

@@ -17,7 +17,7 @@ from understudy.accounting.budget import (
     split_evenly,
     to_exact_fraction,
 )
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.errors import InvalidBudget
 
 NOT_EPSILON = [
@@ -89,8 +89,8 @@ def test_a_budget_made_directly_is_checked_too():
 
 
 def test_the_currency_follows_from_delta():
-    assert Budget.of(1).currency is Currency.GDP
-    assert Budget.of(1, 0).currency is Currency.PURE
+    assert Budget.of(1).accounting is Accounting.GDP
+    assert Budget.of(1, 0).accounting is Accounting.PURE
 
 
 @given(st.fractions(min_value="1/1000", max_value=10), st.integers(1, 50))

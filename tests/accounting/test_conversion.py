@@ -24,7 +24,7 @@ from understudy.accounting.conversion import (
     rho_of_pure,
     total_for,
 )
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.errors import InvalidBudget
 
 mpmath.mp.dps = 60
@@ -138,11 +138,11 @@ def _best_delta_zcdp(epsilon, rho):
 @given(
     st.fractions(min_value="1/100", max_value=20),
     st.integers(2, 15).map(lambda k: Fraction(1, 10**k)),
-    st.sampled_from([Currency.GDP, Currency.ZCDP, Currency.PURE]),
+    st.sampled_from([Accounting.GDP, Accounting.ZCDP, Accounting.PURE]),
 )
 @settings(deadline=None, max_examples=60)
-def test_there_and_back_again(epsilon, delta, currency):
-    back = epsilon_of(currency, total_for(Budget(epsilon, delta), currency), delta)
+def test_there_and_back_again(epsilon, delta, accounting):
+    back = epsilon_of(accounting, total_for(Budget(epsilon, delta), accounting), delta)
     assert float(back) == pytest.approx(float(epsilon), rel=1e-8)
 
 

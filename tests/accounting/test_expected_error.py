@@ -6,7 +6,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from understudy.accounting.cost import Currency, Sensitivity
+from understudy.accounting.cost import Accounting, Sensitivity
 from understudy.accounting.expected_error import expected_noise, noise_deviation, noise_half_width
 from understudy.accounting.law import Law
 
@@ -42,8 +42,8 @@ def test_deviation_and_half_width_are_those_of_the_law(law, scale):
 
 
 def test_dividing_a_pure_budget_by_k_multiplies_the_noise_by_k():
-    assert expected_noise(Fraction(1), ONE, Currency.PURE, parts=8).scale == 8
-    assert expected_noise(Fraction(1), ONE, Currency.GDP, parts=16).scale == 4
+    assert expected_noise(Fraction(1), ONE, Accounting.PURE, parts=8).scale == 8
+    assert expected_noise(Fraction(1), ONE, Accounting.GDP, parts=16).scale == 4
 
 
 def test_no_scale_is_no_error():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.conversion import mu_squared_for, rho_for
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter, compose_parallel, compose_sequential
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import BudgetExceeded, InvalidBudget
@@ -17,16 +17,16 @@ costs = st.fractions(min_value=0, max_value=1, max_denominator=1000)
 
 
 def pure(amount, delta=0):
-    return Cost(Currency.PURE, Fraction(amount), Fraction(delta))
+    return Cost(Accounting.PURE, Fraction(amount), Fraction(delta))
 
 
-@pytest.mark.parametrize("currency", Currency)
+@pytest.mark.parametrize("accounting", Accounting)
 @given(asked=st.lists(st.tuples(costs, costs), max_size=20))
 @settings(deadline=None, max_examples=40)
-def test_whatever_is_asked_the_sum_stays_within_the_total(currency, asked):
-    filter, paid = Filter(currency, Fraction(2), Fraction(1)), Cost(currency, Fraction(0))
+def test_whatever_is_asked_the_sum_stays_within_the_total(accounting, asked):
+    filter, paid = Filter(accounting, Fraction(2), Fraction(1)), Cost(accounting, Fraction(0))
     for amount, delta in asked:
-        cost = Cost(currency, amount, delta)
+        cost = Cost(accounting, amount, delta)
         fits = paid.amount + amount <= 2 and paid.delta + delta <= 1
         assert filter.admits(cost) is fits
         if fits:
@@ -45,7 +45,7 @@ def test_whatever_is_asked_the_sum_stays_within_the_total(currency, asked):
 @given(st.data())
 def test_an_adaptive_asker_cannot_overspend(data):
     """Each price may depend on everything before it, also on what is left."""
-    filter, total = Filter(Currency.PURE, Fraction(1)), Fraction(0)
+    filter, total = Filter(Accounting.PURE, Fraction(1)), Fraction(0)
     for _ in range(data.draw(st.integers(0, 20))):
         cost = pure(
             data.draw(
@@ -63,15 +63,15 @@ def test_the_order_does_not_matter_for_the_sum(amounts, random):
     orders = [amounts, random.sample(amounts, len(amounts))]
     spent = []
     for order in orders:
-        filter = Filter(Currency.GDP, Fraction(100))
+        filter = Filter(Accounting.GDP, Fraction(100))
         for amount in order:
-            filter.admit(Cost(Currency.GDP, amount))
+            filter.admit(Cost(Accounting.GDP, amount))
         spent.append(filter.spent)
     assert spent[0] == spent[1] == sum(amounts)
 
 
 def test_a_total_divided_is_a_total_spent():
-    filter = Filter(Currency.PURE, Fraction(1))
+    filter = Filter(Accounting.PURE, Fraction(1))
     for _ in range(3):
         filter.admit(pure("1/3"))
     assert filter.left == 0
@@ -80,10 +80,10 @@ def test_a_total_divided_is_a_total_spent():
 
 def test_long_fractions_are_rounded_up_and_never_down():
     """A thousand unlike denominators make a number of 20,000 digits; the filter keeps a short one that is no smaller."""
-    filter, exactly = Filter(Currency.GDP, Fraction(100)), Fraction(0)
+    filter, exactly = Filter(Accounting.GDP, Fraction(100)), Fraction(0)
     for k in range(2**40 + 1, 2**40 + 1001):
         cost = Fraction(2**30, k)
-        filter.admit(Cost(Currency.GDP, cost))
+        filter.admit(Cost(Accounting.GDP, cost))
         exactly += cost
     assert filter.spent >= exactly
     assert filter.spent - exactly < Fraction(1, 10**100)
@@ -91,7 +91,7 @@ def test_long_fractions_are_rounded_up_and_never_down():
 
 
 def test_a_refusal_says_what_is_left_and_that_nothing_was_spent():
-    filter = Filter(Currency.PURE, Fraction(1), spent=Fraction(4, 5))
+    filter = Filter(Accounting.PURE, Fraction(1), spent=Fraction(4, 5))
     with pytest.raises(BudgetExceeded) as refusal:
         filter.admit(pure("0.5"))
     assert (
@@ -101,21 +101,21 @@ def test_a_refusal_says_what_is_left_and_that_nothing_was_spent():
 
 
 def test_a_refused_delta_is_named():
-    filter = Filter(Currency.PURE, Fraction(1), Fraction(1, 10**9))
+    filter = Filter(Accounting.PURE, Fraction(1), Fraction(1, 10**9))
     with pytest.raises(BudgetExceeded, match="would cost δ = 2e-9 and only 1e-9 of 1e-9 is left"):
         filter.admit(pure("0.5", Fraction(2, 10**9)))
 
 
 def test_a_price_in_another_currency_is_refused():
     with pytest.raises(InvalidBudget, match="adds up μ² and the question is priced in ε"):
-        Filter(Currency.GDP, Fraction(1)).admits(pure(1))
+        Filter(Accounting.GDP, Fraction(1)).admits(pure(1))
 
 
 def test_the_filter_of_a_budget():
     budget = Budget.of(1, "1e-9")
-    assert Filter.of(budget) == Filter(Currency.GDP, mu_squared_for(budget))
-    assert Filter.of(budget, currency=Currency.ZCDP) == Filter(Currency.ZCDP, rho_for(budget))
-    assert Filter.of(budget, currency=Currency.PURE) == Filter(Currency.PURE, Fraction(1), Fraction(1, 10**9))
+    assert Filter.of(budget) == Filter(Accounting.GDP, mu_squared_for(budget))
+    assert Filter.of(budget, accounting=Accounting.ZCDP) == Filter(Accounting.ZCDP, rho_for(budget))
+    assert Filter.of(budget, accounting=Accounting.PURE) == Filter(Accounting.PURE, Fraction(1), Fraction(1, 10**9))
 
 
 def test_thresholds_take_their_share_of_delta_from_the_whole():
@@ -124,16 +124,16 @@ def test_thresholds_take_their_share_of_delta_from_the_whole():
     assert filter.total == mu_squared_for(Budget.of(1, "6e-10"))
     assert filter.delta == share
     assert filter.fits_budget(budget)
-    assert not Filter(Currency.GDP, filter.total, 2 * share).fits_budget(budget)
-    assert not Filter(Currency.GDP, Filter.of(budget).total, share).fits_budget(budget)
+    assert not Filter(Accounting.GDP, filter.total, 2 * share).fits_budget(budget)
+    assert not Filter(Accounting.GDP, Filter.of(budget).total, share).fits_budget(budget)
     for beyond in (budget.delta, 2 * budget.delta, Fraction(-1, 10**10)):
         with pytest.raises(InvalidBudget, match="set aside for thresholds"):
             Filter.of(budget, threshold_delta=beyond)
 
 
 def test_a_pure_filter_fits_only_its_budget():
-    assert Filter(Currency.PURE, Fraction(1)).fits_budget(Budget.of(1))
-    assert not Filter(Currency.PURE, Fraction(1), Fraction(1, 10**8)).fits_budget(Budget.of(1))
+    assert Filter(Accounting.PURE, Fraction(1)).fits_budget(Budget.of(1))
+    assert not Filter(Accounting.PURE, Fraction(1), Fraction(1, 10**8)).fits_budget(Budget.of(1))
 
 
 def test_four_questions_one_after_another():

@@ -7,13 +7,13 @@ import pytest
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.conversion import delta_of_gdp
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.group import group_budget, group_cost
 from understudy.errors import Refused
 
 
 def test_costs_of_a_group():
-    assert [group_cost(Cost(c, Fraction(1, 10)), 3).amount for c in Currency] == [
+    assert [group_cost(Cost(c, Fraction(1, 10)), 3).amount for c in Accounting] == [
         Fraction(3, 10),
         Fraction(9, 10),
         Fraction(9, 10),
@@ -35,11 +35,11 @@ def test_the_group_formula_holds_for_a_gaussian():
 
 def test_one_alone_is_no_group():
     assert group_budget(Budget.of(1), 1) == Budget.of(1)
-    assert group_cost(Cost(Currency.PURE, Fraction(1), Fraction(1, 10)), 1).delta == Fraction(1, 10)
+    assert group_cost(Cost(Accounting.PURE, Fraction(1), Fraction(1, 10)), 1).delta == Fraction(1, 10)
 
 
 def test_where_nothing_is_guaranteed_it_is_said():
     with pytest.raises(Refused, match="nothing is guaranteed for a group of 10"):
         group_budget(Budget.of(3, "1e-9"), 10)
     with pytest.raises(Refused, match="group_budget"):
-        group_cost(Cost(Currency.PURE, Fraction(1), Fraction(1, 10)), 2)
+        group_cost(Cost(Accounting.PURE, Fraction(1), Fraction(1, 10)), 2)

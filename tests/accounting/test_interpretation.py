@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.interpretation import interpret_budget
 from understudy.accounting.neighbours import Neighbours
 
@@ -33,7 +33,7 @@ def test_the_best_test_against_randomised_response_reaches_it(epsilon: float) ->
 
 @pytest.mark.parametrize("mu", [0.1, 0.5, 2.0])
 def test_a_gaussian_run_is_as_the_likelihood_ratio_test_says(mu: float) -> None:
-    said = interpret_budget(Budget.of("30", "1e-9"), currency=Currency.GDP, amount=Fraction(mu) ** 2)
+    said = interpret_budget(Budget.of("30", "1e-9"), accounting=Accounting.GDP, amount=Fraction(mu) ** 2)
     cuts = np.linspace(-8, 8, 20_001)
     out, within = norm.sf(cuts), norm.sf(cuts - mu)
     assert said.right == pytest.approx(float(((1 - out) + within).max() / 2), abs=1e-6)
@@ -52,16 +52,16 @@ def test_replace_is_about_what_an_entry_says_and_not_about_being_there() -> None
 
 
 def test_a_delta_for_thresholds_is_added() -> None:
-    plain = interpret_budget(Budget.of(1, "0.01"), currency=Currency.GDP, amount=Fraction(1, 100))
+    plain = interpret_budget(Budget.of(1, "0.01"), accounting=Accounting.GDP, amount=Fraction(1, 100))
     more = interpret_budget(
-        Budget.of(1, "0.01"), currency=Currency.GDP, amount=Fraction(1, 100), thresholds=Fraction(1, 1000)
+        Budget.of(1, "0.01"), accounting=Accounting.GDP, amount=Fraction(1, 100), thresholds=Fraction(1, 1000)
     )
     assert more.right == pytest.approx(plain.right + 0.001)
     assert more.found == pytest.approx(plain.found + 0.001)
 
 
 def test_words_and_picture() -> None:
-    said = interpret_budget(Budget.of("0.5", "1e-9"), currency=Currency.GDP, amount=Fraction(1, 100))
+    said = interpret_budget(Budget.of("0.5", "1e-9"), accounting=Accounting.GDP, amount=Fraction(1, 100))
     assert "52 times in 100" in said.lines()[0]
     assert "give or take 1e-9" in said.lines()[2]
     assert said.to_svg().count("<circle") == 100

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
@@ -176,16 +176,16 @@ def test_a_run_too_large_to_count_is_refused(path):
 def test_a_filter_may_not_admit_more_than_its_run_pays_for(ledger):
     budget = Budget.of("0.5")
     for filter in (
-        Filter(Currency.PURE, Fraction(1)),
-        Filter(Currency.GDP, Fraction(1)),
-        Filter(Currency.ZCDP, Fraction(1)),
+        Filter(Accounting.PURE, Fraction(1)),
+        Filter(Accounting.GDP, Fraction(1)),
+        Filter(Accounting.ZCDP, Fraction(1)),
     ):
         with pytest.raises(InvalidBudget, match="admit more than its budget"):
             ledger.reserve(budget, event="x", filter=filter)
     assert ledger.totals().epsilon == 0
-    for currency in Currency:
+    for accounting in Accounting:
         ledger.reserve(
-            Budget.of("0.1", "1e-10"), event="x", filter=Filter.of(Budget.of("0.1", "1e-10"), currency=currency)
+            Budget.of("0.1", "1e-10"), event="x", filter=Filter.of(Budget.of("0.1", "1e-10"), accounting=accounting)
         )
 
 

@@ -288,7 +288,7 @@ def old_ledger(path, spends):
     writer.execute("PRAGMA journal_mode=WAL")
     for run in range(spends):
         writer.execute("BEGIN IMMEDIATE")
-        detail = {"epsilon": "1/1000000000", "delta": "0", "currency": "pure", "total": "1/1000000000"}
+        detail = {"epsilon": "1/1000000000", "delta": "0", "accounting": "pure", "total": "1/1000000000"}
         detail["total_delta"] = "0"
         ledgerfile.append_entry(writer, kind="reserve", event="x", run=str(run), epsilon=1, detail=detail)
         writer.execute("COMMIT")

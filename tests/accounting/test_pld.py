@@ -19,7 +19,7 @@ from dp_accounting.pld.privacy_loss_distribution import (
 from scipy.special import log_ndtr
 
 from understudy.accounting.conversion import epsilon_of
-from understudy.accounting.cost import Currency, Sensitivity
+from understudy.accounting.cost import Accounting, Sensitivity
 from understudy.accounting.law import Law
 from understudy.accounting.pricing import NOISE_SCALE_DENOMINATOR, price, price_choice
 
@@ -28,7 +28,7 @@ ONE = Sensitivity(Fraction(1), Fraction(1))
 
 def claimed(costs, delta):
     """ε that the accountant states for these costs."""
-    return float(epsilon_of(costs[0].currency, sum((c.amount for c in costs), Fraction(0)), delta))
+    return float(epsilon_of(costs[0].accounting, sum((c.amount for c in costs), Fraction(0)), delta))
 
 
 def judged(parts, delta):
@@ -101,7 +101,7 @@ def test_hundreds_of_gaussian_compositions(times):
     ratios = []
     for _ in range(times):
         scales, delta = [random_scale(rng, 1, 40) for _ in range(rng.integers(1, 6))], random_delta(rng)
-        ours = claimed([price(Law.ROUNDED_GAUSSIAN, s, ONE, Currency.GDP) for s in scales], delta)
+        ours = claimed([price(Law.ROUNDED_GAUSSIAN, s, ONE, Accounting.GDP) for s in scales], delta)
         step = ours / (100 * len(scales))
         ratios.append(ours / judged([gaussian(s, step) for s in scales], delta))
     assert min(ratios) >= 1
@@ -114,7 +114,7 @@ def test_a_thousand_gaussian_compositions_of_many_parts():
     ratios = []
     for _ in range(1000):
         scales, delta = [random_scale(rng, 0.5, 200) for _ in range(rng.integers(5, 20))], random_delta(rng)
-        ours = claimed([price(Law.ROUNDED_GAUSSIAN, s, ONE, Currency.GDP) for s in scales], delta)
+        ours = claimed([price(Law.ROUNDED_GAUSSIAN, s, ONE, Accounting.GDP) for s in scales], delta)
         step = ours / (200 * len(scales))
         ratios.append(ours / judged([gaussian(s, step) for s in scales], delta))
     assert min(ratios) >= 1
@@ -124,11 +124,11 @@ def test_a_thousand_gaussian_compositions_of_many_parts():
 def test_a_gdp_account_that_forgets_a_part_is_caught():
     """The judge has teeth: one of three equal parts left out, or two per cent of the noise, shows at once."""
     scale, delta = Fraction(5), Fraction(1, 10**6)
-    parts = [price(Law.ROUNDED_GAUSSIAN, scale, ONE, Currency.GDP)] * 3
+    parts = [price(Law.ROUNDED_GAUSSIAN, scale, ONE, Accounting.GDP)] * 3
     truth = judged([gaussian(scale, 1e-4)] * 3, delta)
     assert claimed(parts, delta) >= truth
     assert claimed(parts[:2], delta) < truth
-    assert claimed([price(Law.ROUNDED_GAUSSIAN, scale * Fraction(102, 100), ONE, Currency.GDP)] * 3, delta) < truth
+    assert claimed([price(Law.ROUNDED_GAUSSIAN, scale * Fraction(102, 100), ONE, Accounting.GDP)] * 3, delta) < truth
 
 
 def test_rounded_gaussian_noise_by_its_own_probabilities():
@@ -139,19 +139,19 @@ def test_rounded_gaussian_noise_by_its_own_probabilities():
             [random_scale(rng, 1.5, 12) for _ in range(rng.integers(1, 4))],
             Fraction(10 ** rng.uniform(-9, -4)),
         )
-        ours = claimed([price(Law.ROUNDED_GAUSSIAN, s, ONE, Currency.GDP) for s in scales], delta)
+        ours = claimed([price(Law.ROUNDED_GAUSSIAN, s, ONE, Accounting.GDP) for s in scales], delta)
         ratios.append(ours / judged([rounded_gaussian(s, ours / 2000) for s in scales], delta))
     assert min(ratios) >= 1
     assert max(ratios) < 1.1
 
 
-def mixed(rng, currency, step):
-    """A random run in one currency: its costs, and the loss of every draw."""
+def mixed(rng, accounting, step):
+    """A random run in one accounting: its costs, and the loss of every draw."""
     laws = {
-        Currency.PURE: [Law.DISCRETE_LAPLACE],
-        Currency.GDP: [Law.ROUNDED_GAUSSIAN, Law.DISCRETE_LAPLACE],
-        Currency.ZCDP: [Law.DISCRETE_GAUSSIAN, Law.ROUNDED_GAUSSIAN, Law.DISCRETE_LAPLACE],
-    }[currency]
+        Accounting.PURE: [Law.DISCRETE_LAPLACE],
+        Accounting.GDP: [Law.ROUNDED_GAUSSIAN, Law.DISCRETE_LAPLACE],
+        Accounting.ZCDP: [Law.DISCRETE_GAUSSIAN, Law.ROUNDED_GAUSSIAN, Law.DISCRETE_LAPLACE],
+    }[accounting]
     losses = {
         Law.DISCRETE_LAPLACE: discrete_laplace,
         Law.ROUNDED_GAUSSIAN: gaussian,
@@ -160,36 +160,36 @@ def mixed(rng, currency, step):
     costs, parts = [], []
     for _ in range(rng.integers(1, 5)):
         law, scale = laws[rng.integers(len(laws))], random_scale(rng, 2, 20)
-        costs.append(price(law, scale, ONE, currency))
+        costs.append(price(law, scale, ONE, accounting))
         parts.append(losses[law](scale, step))
     for _ in range(rng.integers(0, 3)):
         epsilon = Fraction(math.ceil(rng.uniform(0.1, 1.5) * NOISE_SCALE_DENOMINATOR), NOISE_SCALE_DENOMINATOR)
-        costs.append(price_choice(epsilon, currency))
+        costs.append(price_choice(epsilon, accounting))
         parts.append(choice(epsilon, step, rng.uniform(0.02, 0.98)))
     return costs, parts
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_mixed_runs_are_never_below(currency):
-    _never_below(currency, runs=30, seed=13)
+@pytest.mark.parametrize("accounting", Accounting)
+def test_mixed_runs_are_never_below(accounting):
+    _never_below(accounting, runs=30, seed=13)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("currency", Currency)
-def test_a_thousand_mixed_runs_are_never_below(currency):
-    _never_below(currency, runs=1000, seed=14)
+@pytest.mark.parametrize("accounting", Accounting)
+def test_a_thousand_mixed_runs_are_never_below(accounting):
+    _never_below(accounting, runs=1000, seed=14)
 
 
-def _never_below(currency, runs, seed):
+def _never_below(accounting, runs, seed):
     rng = np.random.default_rng(seed)
     for _ in range(runs):
-        costs, parts = mixed(rng, currency, 1e-3)
+        costs, parts = mixed(rng, accounting, 1e-3)
         delta = random_delta(rng)
         assert claimed(costs, delta) >= judged(parts, delta)
 
 
 def test_pure_epsilon_is_attained():
     """Composed discrete Laplace noise at δ next to nothing: the plain sum, not less."""
-    costs = [price(Law.DISCRETE_LAPLACE, Fraction(s), ONE, Currency.PURE) for s in (2, 4, 5)]
+    costs = [price(Law.DISCRETE_LAPLACE, Fraction(s), ONE, Accounting.PURE) for s in (2, 4, 5)]
     truth = judged([discrete_laplace(Fraction(s), 1e-4) for s in (2, 4, 5)], Fraction(1, 10**10))
     assert 0.999 * claimed(costs, Fraction(0)) < truth <= claimed(costs, Fraction(0))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from understudy.accounting.conversion import mu_squared_of_pure
-from understudy.accounting.cost import Currency, Sensitivity
+from understudy.accounting.cost import Accounting, Sensitivity
 from understudy.accounting.law import Law
 from understudy.accounting.pricing import (
     CHOICE_MU_SQUARED,
@@ -26,14 +26,14 @@ from understudy.noise import draw_noise
 from understudy.noise.reference import is_double
 
 ACCEPTED = [
-    (Law.DISCRETE_LAPLACE, Currency.PURE),
-    (Law.DISCRETE_LAPLACE, Currency.GDP),
-    (Law.DISCRETE_LAPLACE, Currency.ZCDP),
-    (Law.ROUNDED_GAUSSIAN, Currency.GDP),
-    (Law.ROUNDED_GAUSSIAN, Currency.ZCDP),
-    (Law.DISCRETE_GAUSSIAN, Currency.ZCDP),
+    (Law.DISCRETE_LAPLACE, Accounting.PURE),
+    (Law.DISCRETE_LAPLACE, Accounting.GDP),
+    (Law.DISCRETE_LAPLACE, Accounting.ZCDP),
+    (Law.ROUNDED_GAUSSIAN, Accounting.GDP),
+    (Law.ROUNDED_GAUSSIAN, Accounting.ZCDP),
+    (Law.DISCRETE_GAUSSIAN, Accounting.ZCDP),
 ]
-REFUSED = [(law, currency) for law in Law for currency in Currency if (law, currency) not in ACCEPTED]
+REFUSED = [(law, accounting) for law in Law for accounting in Accounting if (law, accounting) not in ACCEPTED]
 amounts = st.floats(-12, 3).map(lambda x: Fraction(10**x))
 sizes = st.tuples(st.fractions(min_value="1/64", max_value=1000), st.integers(1, 100)).map(
     lambda s: Sensitivity(s[0] * s[1], s[0] ** 2 * s[1])
@@ -45,37 +45,37 @@ def next_finer(scale):
     return min(scale - Fraction(1, NOISE_SCALE_DENOMINATOR), Fraction(math.nextafter(float(scale), 0)))
 
 
-@pytest.mark.parametrize(("law", "currency"), ACCEPTED)
+@pytest.mark.parametrize(("law", "accounting"), ACCEPTED)
 @given(amount=amounts, sensitivity=sizes)
 @settings(deadline=None)
-def test_a_scale_never_costs_more_than_was_paid_and_a_finer_one_would(law, currency, amount, sensitivity):
-    scale = scale_for(law, amount, sensitivity, currency)
+def test_a_scale_never_costs_more_than_was_paid_and_a_finer_one_would(law, accounting, amount, sensitivity):
+    scale = scale_for(law, amount, sensitivity, accounting)
     assert NOISE_SCALE_DENOMINATOR % scale.denominator == 0
-    assert price(law, scale, sensitivity, currency).amount <= amount
+    assert price(law, scale, sensitivity, accounting).amount <= amount
     finer = next_finer(scale)
-    if finer > 0 and (law, currency) != (Law.DISCRETE_LAPLACE, Currency.GDP):  # whose price is a rounded one
-        assert price(law, finer, sensitivity, currency).amount > amount
+    if finer > 0 and (law, accounting) != (Law.DISCRETE_LAPLACE, Accounting.GDP):  # whose price is a rounded one
+        assert price(law, finer, sensitivity, accounting).amount > amount
 
 
-@pytest.mark.parametrize(("law", "currency"), ACCEPTED)
+@pytest.mark.parametrize(("law", "accounting"), ACCEPTED)
 @given(amount=st.floats(-30, 3).map(lambda x: Fraction(10**x)), sensitivity=sizes)
 @settings(deadline=None)
-def test_every_scale_is_a_double(law, currency, amount, sensitivity):
+def test_every_scale_is_a_double(law, accounting, amount, sensitivity):
     """OpenDP takes no other: a scale it refused was refused after the charge."""
-    assert is_double(scale_for(law, amount, sensitivity, currency))
+    assert is_double(scale_for(law, amount, sensitivity, accounting))
 
 
 def test_a_wide_scale_of_a_zcdp_run_is_drawn_with():
     """Noise of about 2⁴⁰ needs more than 53 bits on the grid, unless it is rounded up."""
     one = Sensitivity(Fraction(1), Fraction(1))
-    scale = scale_for(Law.DISCRETE_GAUSSIAN, Fraction(1, 3 * 2**80), one, Currency.ZCDP)
+    scale = scale_for(Law.DISCRETE_GAUSSIAN, Fraction(1, 3 * 2**80), one, Accounting.ZCDP)
     assert 2**40 < scale < 2**41
     assert draw_noise(Law.DISCRETE_GAUSSIAN, scale, 3).shape == (3,)
 
 
-@pytest.mark.parametrize(("law", "currency"), REFUSED)
-def test_noise_without_a_price_in_a_currency_is_refused_with_the_remedy(law, currency):
-    for ask in (lambda: price(law, Fraction(1), ONE, currency), lambda: scale_for(law, Fraction(1), ONE, currency)):
+@pytest.mark.parametrize(("law", "accounting"), REFUSED)
+def test_noise_without_a_price_in_a_currency_is_refused_with_the_remedy(law, accounting):
+    for ask in (lambda: price(law, Fraction(1), ONE, accounting), lambda: scale_for(law, Fraction(1), ONE, accounting)):
         with pytest.raises(Refused, match=r"use .*Nothing was spent"):
             ask()
 
@@ -85,58 +85,58 @@ PAIR = Sensitivity(Fraction(2), Fraction(2), 2)
 
 
 def test_textbook_prices():
-    assert price(Law.DISCRETE_LAPLACE, Fraction(2), PAIR, Currency.PURE).amount == 1
-    assert price(Law.DISCRETE_LAPLACE, Fraction(2), PAIR, Currency.ZCDP).amount == Fraction(1, 2)
-    assert price(Law.DISCRETE_LAPLACE, Fraction(2), PAIR, Currency.GDP).amount == mu_squared_of_pure(Fraction(1))
-    assert price(Law.ROUNDED_GAUSSIAN, Fraction(10), PAIR, Currency.GDP).amount == Fraction(2, 100)
-    assert price(Law.ROUNDED_GAUSSIAN, Fraction(10), PAIR, Currency.ZCDP).amount == Fraction(1, 100)
-    assert price(Law.DISCRETE_GAUSSIAN, Fraction(10), PAIR, Currency.ZCDP).amount == Fraction(1, 100)
+    assert price(Law.DISCRETE_LAPLACE, Fraction(2), PAIR, Accounting.PURE).amount == 1
+    assert price(Law.DISCRETE_LAPLACE, Fraction(2), PAIR, Accounting.ZCDP).amount == Fraction(1, 2)
+    assert price(Law.DISCRETE_LAPLACE, Fraction(2), PAIR, Accounting.GDP).amount == mu_squared_of_pure(Fraction(1))
+    assert price(Law.ROUNDED_GAUSSIAN, Fraction(10), PAIR, Accounting.GDP).amount == Fraction(2, 100)
+    assert price(Law.ROUNDED_GAUSSIAN, Fraction(10), PAIR, Accounting.ZCDP).amount == Fraction(1, 100)
+    assert price(Law.DISCRETE_GAUSSIAN, Fraction(10), PAIR, Accounting.ZCDP).amount == Fraction(1, 100)
 
 
 def test_the_law_by_default_is_one_the_currency_prices():
-    for currency in Currency:
-        assert (default_law(currency), currency) in ACCEPTED
+    for accounting in Accounting:
+        assert (default_law(accounting), accounting) in ACCEPTED
 
 
 def test_an_answer_that_nobody_can_move_is_free():
     fixed = Sensitivity(Fraction(0), Fraction(0), 0, Fraction(0))
-    for law, currency in ACCEPTED:
-        assert scale_for(law, Fraction(1), fixed, currency) == 0
-        assert price(law, Fraction(0), fixed, currency).amount == 0
+    for law, accounting in ACCEPTED:
+        assert scale_for(law, Fraction(1), fixed, accounting) == 0
+        assert price(law, Fraction(0), fixed, accounting).amount == 0
 
 
 def test_no_noise_and_no_money_are_refused():
     with pytest.raises(Refused, match="scale above 0"):
-        price(Law.DISCRETE_LAPLACE, Fraction(0), ONE, Currency.PURE)
+        price(Law.DISCRETE_LAPLACE, Fraction(0), ONE, Accounting.PURE)
     with pytest.raises(InvalidBudget, match="share of 0"):
-        scale_for(Law.DISCRETE_LAPLACE, Fraction(0), ONE, Currency.PURE)
+        scale_for(Law.DISCRETE_LAPLACE, Fraction(0), ONE, Accounting.PURE)
 
 
-@pytest.mark.parametrize("currency", Currency)
+@pytest.mark.parametrize("accounting", Accounting)
 @given(amount=amounts)
 @settings(deadline=None)
-def test_a_private_choice_never_costs_more_than_was_paid(currency, amount):
+def test_a_private_choice_never_costs_more_than_was_paid(accounting, amount):
     try:
-        epsilon = choice_epsilon_for(amount, currency)
+        epsilon = choice_epsilon_for(amount, accounting)
     except InvalidBudget:
         assert amount < Fraction(1, 2**30)
         return
-    assert price_choice(epsilon, currency).amount <= amount
-    if currency is Currency.GDP:
+    assert price_choice(epsilon, accounting).amount <= amount
+    if accounting is Accounting.GDP:
         assert epsilon <= 4
 
 
 def test_prices_of_a_choice():
-    assert [price_choice(Fraction(2), c).amount for c in Currency] == [2, Fraction("1.572"), Fraction(1, 2)]
+    assert [price_choice(Fraction(2), c).amount for c in Accounting] == [2, Fraction("1.572"), Fraction(1, 2)]
 
 
 def test_a_choice_beyond_what_was_shown_is_refused():
     with pytest.raises(Refused, match="smaller ε"):
-        price_choice(Fraction(41, 10), Currency.GDP)
+        price_choice(Fraction(41, 10), Accounting.GDP)
     with pytest.raises(InvalidBudget):
-        price_choice(Fraction(0), Currency.PURE)
+        price_choice(Fraction(0), Accounting.PURE)
     with pytest.raises(InvalidBudget, match="too small"):
-        choice_epsilon_for(Fraction(1, 10**40), Currency.GDP)
+        choice_epsilon_for(Fraction(1, 10**40), Accounting.GDP)
 
 
 def needed_mu_squared(epsilon):

@@ -7,7 +7,7 @@ import pytest
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.errors import BudgetExceeded, InvalidBudget, LedgerError, LedgerTampered
@@ -16,7 +16,7 @@ AGE, SEX = digest_of({"measure": "age"}), digest_of({"measure": "sex"})
 
 
 def pure(amount, delta=0):
-    return Cost(Currency.PURE, Fraction(amount), Fraction(delta))
+    return Cost(Accounting.PURE, Fraction(amount), Fraction(delta))
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_a_step_beyond_the_filter_is_refused_and_leaves_no_trace(ledger, run):
     with pytest.raises(BudgetExceeded, match="δ"):
         run.charge(1, pure("0.1", "1e-9"), SEX)
     with pytest.raises(InvalidBudget, match="priced in μ²"):
-        run.charge(1, Cost(Currency.GDP, Fraction(1, 100)), SEX)
+        run.charge(1, Cost(Accounting.GDP, Fraction(1, 100)), SEX)
     assert ledger.head == head
 
 
@@ -159,7 +159,7 @@ def test_a_resumed_run_has_the_filter_it_was_given(ledger):
     run = ledger.resume(ledger.reserve(budget, event="x", filter=filter).id)
     assert run.filter == filter
     assert run.budget == budget
-    run.charge(0, Cost(Currency.GDP, filter.total / 3, Fraction(1, 10**10)), AGE)
+    run.charge(0, Cost(Accounting.GDP, filter.total / 3, Fraction(1, 10**10)), AGE)
     assert ledger.resume(run.id).filter.left == filter.total * Fraction(2, 3)
     assert ledger.resume(run.id).filter.left_delta == 0
 
@@ -167,7 +167,7 @@ def test_a_resumed_run_has_the_filter_it_was_given(ledger):
 def test_a_long_run_of_unlike_prices_is_kept_in_few_digits(ledger):
     run = ledger.reserve(Budget.of(1), event="x")
     for step in range(60):
-        run.charge(step, Cost(Currency.GDP, Fraction(2**20, (2**20 + 2 * step + 1) ** 2) / 2**10), digest_of(step))
+        run.charge(step, Cost(Accounting.GDP, Fraction(2**20, (2**20 + 2 * step + 1) ** 2) / 2**10), digest_of(step))
     assert len(ledger.entries()[-1].detail) < 1500
     ledger.verify()
 

@@ -9,7 +9,7 @@ import pytest
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.ledgerfile import LedgerFile
 from understudy.accounting.verify import audit_ledger
@@ -24,7 +24,7 @@ def original(tmp_path_factory):
         for number in range(6):
             run = ledger.reserve(Budget.of("0.5", 0), event="synthesize", analyst="Ada")
             for step in range(3):
-                run.charge(step, Cost(Currency.PURE, Fraction(1, 10)), digest_of([number, step]))
+                run.charge(step, Cost(Accounting.PURE, Fraction(1, 10)), digest_of([number, step]))
                 run.store(step, digest_of([number, step]), bytes([number, step] * 10))
             run.finish()
             ledger.note("evaluate", "internal")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kit.cli import Shell, spent
-from understudy.curator import Room
+from understudy.curator import MechanismContext
 
 
 def test_it_reads_as_a_sentence(shell: Shell) -> None:
@@ -42,10 +42,10 @@ def test_json_and_a_file(shell: Shell, people: Path, schema: Path) -> None:
 
 
 def test_a_broken_promise_ends_with_one(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def half(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+    def half(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + self.draw(self.law, scale / 2, exact.shape)
 
-    monkeypatch.setattr(Room, "add_noise", half)
+    monkeypatch.setattr(MechanismContext, "add_noise", half)
     done = shell("audit", "--synthesizer", "independent", "--epsilon", 10, "--runs", 400)
     assert done.code == 1
     assert "VIOLATION at 1e-6" in done.out

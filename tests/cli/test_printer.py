@@ -85,7 +85,7 @@ COMMANDS: dict[str, list[str]] = {
     "demo": ["demo", f"{TABLE}/below"],
     "a wrong command": [f"nonsense{CLEAR}"],
     "a wrong option": ["plan", f"--frob{CLEAR}"],
-    "a wrong choice": ["plan", SCHEMA, "--epsilon", "1", "--currency", CLEAR],
+    "a wrong choice": ["plan", SCHEMA, "--epsilon", "1", "--accounting", CLEAR],
     "a wrong number": ["sample", RELEASE, "-o", "x.csv", "--rows", CLEAR],
     "a name that is no text": ["card", ODD],
 }

@@ -111,10 +111,10 @@ def test_a_run_is_not_resumed_with_another_budget(shell: Shell, people: Path, sc
         done = shell(*words, *budget, "--resume", run)
         assert done.code == 1
         assert f"Run {run} was begun with ε = 1.00, δ = 1e-9: take it up with these. Nothing was spent." in done.err
-    done = shell(*words, 1, "--currency", "zcdp", "--resume", run)
+    done = shell(*words, 1, "--accounting", "zcdp", "--resume", run)
     assert done.code == 1
-    assert f"Run {run} adds up gdp: take it up without a currency, or with this one. Nothing was spent." in done.err
-    assert shell(*words, 1, "--delta", "1e-9", "--currency", "gdp", "--resume", run).code == 0
+    assert f"Run {run} adds up gdp: take it up without a accounting, or with this one. Nothing was spent." in done.err
+    assert shell(*words, 1, "--delta", "1e-9", "--accounting", "gdp", "--resume", run).code == 0
     assert spent(tmp_path / "people.csv.ledger") == 1.0
 
 
@@ -133,9 +133,9 @@ def test_random_needs_no_rows_and_no_ledger(shell: Shell, people: Path, schema: 
     [
         "--neighbours replace",
         "--delta 0",
-        "--currency pure --delta 1e-6",
-        "--currency zcdp",
-        "--neighbours replace --currency zcdp",
+        "--accounting pure --delta 1e-6",
+        "--accounting zcdp",
+        "--neighbours replace --accounting zcdp",
         "--synthesizer histogram",
         "--synthesizer histogram --delta 0 --neighbours replace",
         "--synthesizer stability",
@@ -538,7 +538,7 @@ def test_a_wish_or_prior_that_cannot_be_is_refused_before_it_costs(
     assert not (tmp_path / "people.csv.ledger").exists()
 
 
-@pytest.mark.parametrize("words", [("--delta", "0"), ("--currency", "zcdp"), ("--neighbours", "replace")])
+@pytest.mark.parametrize("words", [("--delta", "0"), ("--accounting", "zcdp"), ("--neighbours", "replace")])
 def test_the_default_works_in_every_currency(
     shell: Shell, people: Path, schema: Path, tmp_path: Path, words: tuple[str, str]
 ) -> None:

@@ -7,16 +7,16 @@ from fractions import Fraction
 import pytest
 
 from kit.curator.contexts import room_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.errors import Refused
 from understudy.schema import Boolean, Schema
 
 SMOKERS = Schema(columns=(Boolean(name="smoker"),))
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_noise_wider_than_any_that_is_drawn_is_refused_before_the_charge(currency):
-    room = room_of([{"smoker": True}], SMOKERS, currency=currency)
+@pytest.mark.parametrize("accounting", Accounting)
+def test_noise_wider_than_any_that_is_drawn_is_refused_before_the_charge(accounting):
+    room = room_of([{"smoker": True}], SMOKERS, accounting=accounting)
     with pytest.raises(Refused, match="nothing was asked"):
         room.scale(Fraction(1, 10**40), room.unit_vector())
     assert room.till.charges == []

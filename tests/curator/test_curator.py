@@ -10,7 +10,7 @@ import pytest
 
 from kit.curator.contexts import room_of
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Window
+from understudy.curator import Curator, CuratorView
 from understudy.errors import BudgetExceeded, Refused
 from understudy.schema import Boolean, Identifier, Integer, Schema, Unit
 from understudy.schema.predicates.rules import BrokenRowPolicy
@@ -19,8 +19,8 @@ SCHEMA = Schema(columns=(Boolean(name="smoker"), Integer(name="age", min=0, max=
 ROWS = [{"smoker": bool(i % 3 == 0), "age": i % 100} for i in range(1000)]
 
 
-def custody(**options) -> Custody:
-    return Custody(room_of(ROWS, SCHEMA, **options), SCHEMA)
+def custody(**options) -> Curator:
+    return Curator(room_of(ROWS, SCHEMA, **options), SCHEMA)
 
 
 def test_shares_are_parts_of_what_was_handed_over():
@@ -54,9 +54,9 @@ def test_the_number_of_rows_is_public_only_where_neighbours_agree_on_it():
     assert custody().rows is None
     assert custody(neighbours=Neighbours.REPLACE).rows == 1000
     dropping = replace(SCHEMA, broken=BrokenRowPolicy.DROP)
-    assert Custody(room_of(ROWS, dropping, neighbours=Neighbours.REPLACE), dropping).rows is None
+    assert Curator(room_of(ROWS, dropping, neighbours=Neighbours.REPLACE), dropping).rows is None
     units = Schema(columns=(Identifier(name="id"), *SCHEMA.columns), unit=Unit(id="id", max_rows=2))
-    by_unit = Custody(room_of(ROWS, units, neighbours=Neighbours.REPLACE), units)
+    by_unit = Curator(room_of(ROWS, units, neighbours=Neighbours.REPLACE), units)
     assert by_unit.rows is None
 
 
@@ -86,7 +86,7 @@ def test_an_estimate_of_another_shape_is_refused_and_free():
 
 
 def test_the_window_asks_the_same_and_shows_nothing_else():
-    window = Window(custody())
+    window = CuratorView(custody())
     assert [m.clique for m in window.measure([("age",)], share=Fraction(1, 3))] == [("age",)]
     assert window.choose({("age",): np.zeros(SCHEMA.sizes(("age",)))}, share=Fraction(1, 3)) == ("age",)
     assert set(window.errors({("smoker",): np.zeros(3)}, share=Fraction(1, 6))) == {("smoker",)}
@@ -94,7 +94,7 @@ def test_the_window_asks_the_same_and_shows_nothing_else():
     assert public == {
         "schema",
         "neighbours",
-        "currency",
+        "accounting",
         "known",
         "rows",
         "left",

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
-from understudy.curator import Till
+from understudy.curator import Payments
 from understudy.errors import BudgetExceeded, LedgerError
 from understudy.signals import STOP_SIGNALS
 
 QUESTION = {"mechanism": "test", "what": 1}
-HALF = Cost(Currency.PURE, Fraction(1, 2))
+HALF = Cost(Accounting.PURE, Fraction(1, 2))
 
 
 @pytest.fixture
@@ -28,10 +28,10 @@ def ledger(tmp_path: Path):
         yield book
 
 
-def till_of(run) -> Till:
+def till_of(run) -> Payments:
     from dataclasses import replace
 
-    return Till(run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0)))
+    return Payments(run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0)))
 
 
 def nothing() -> None:
@@ -57,7 +57,7 @@ def test_a_refused_question_draws_nothing_and_costs_nothing(ledger: Ledger):
     till = till_of(run)
     drawn = []
     with pytest.raises(BudgetExceeded):
-        till.pay(QUESTION, Cost(Currency.PURE, Fraction(2)), nothing, lambda exact: drawn.append(1) or {})
+        till.pay(QUESTION, Cost(Accounting.PURE, Fraction(2)), nothing, lambda exact: drawn.append(1) or {})
     assert drawn == []
     assert till.left == 1
     assert [e.kind for e in ledger.entries()] == ["open", "reserve"]
@@ -90,17 +90,17 @@ def test_a_draw_that_fails_stays_spent(ledger: Ledger):
         raise OSError("disk gone")
 
     with pytest.raises(OSError):
-        till_of(run).pay(QUESTION, Cost(Currency.PURE, Fraction(3, 4)), nothing, broken)
+        till_of(run).pay(QUESTION, Cost(Accounting.PURE, Fraction(3, 4)), nothing, broken)
     assert ledger.resume(run.id).filter.left == Fraction(1, 4)
     with pytest.raises(BudgetExceeded):
         till_of(ledger.resume(run.id)).pay(
-            QUESTION, Cost(Currency.PURE, Fraction(3, 4)), nothing, lambda exact: {"x": np.array([1])}
+            QUESTION, Cost(Accounting.PURE, Fraction(3, 4)), nothing, lambda exact: {"x": np.array([1])}
         )
 
 
 def test_counting_that_fails_costs_nothing_and_can_be_asked_again(ledger: Ledger):
     run = ledger.reserve(Budget.of(1, 0), event="test")
-    whole = Cost(Currency.PURE, Fraction(1))
+    whole = Cost(Accounting.PURE, Fraction(1))
 
     def broken():
         raise OSError("disk gone")

@@ -16,7 +16,7 @@ def test_as_many_rows_as_estimated_and_none_where_that_is_nothing(total, rows):
 
 def test_public_names():
     assert sorted(models.__all__, key=str.lower) == [
-        "AimedModel",
+        "RefinedTreeModel",
         "Arrays",
         "Codes",
         "Conditional",

@@ -7,7 +7,7 @@ import pytest
 
 from kit.models.build import schema_of
 from understudy.errors import ReleaseError
-from understudy.models import AimedModel, ConditionalModel, Model, TreeModel, from_parts
+from understudy.models import ConditionalModel, Model, RefinedTreeModel, TreeModel, from_parts
 from understudy.models.sampling.to_targets import MAX_REFINED_ROWS, MIN_REFINED_ROWS
 from understudy.schema import parse_predicate
 
@@ -18,7 +18,7 @@ AIM = np.array([[0.15, 0.05, 0.05, 0.05], [0.05, 0.2, 0.05, 0.05], [0.05, 0.05, 
 def made(schema=SCHEMA, total=1000.0):
     columns = {"a": AIM.sum(axis=1), "b": AIM.sum(axis=0), "c": np.array([0.7, 0.3])}
     tree = TreeModel.from_marginals(schema, total, {(name,): total * share for name, share in columns.items()})
-    return AimedModel(tree, {("a", "b"): total * AIM})
+    return RefinedTreeModel(tree, {("a", "b"): total * AIM})
 
 
 def counted(codes, clique):
@@ -99,7 +99,7 @@ def test_a_model_without_rows_gives_rows():
 def test_it_travels():
     model = made()
     back = from_parts(SCHEMA, *model.to_parts())
-    assert isinstance(back, AimedModel)
+    assert isinstance(back, RefinedTreeModel)
     assert np.array_equal(back.aims["a", "b"], model.aims["a", "b"])
     one, other = (m.sample(500, np.random.default_rng(5)) for m in (model, back))
     assert all(np.array_equal(one[name], other[name]) for name in one)

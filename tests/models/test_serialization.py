@@ -11,10 +11,10 @@ from kit.models.build import schema_of
 from understudy.errors import ReleaseError
 from understudy.models import (
     MODEL_KINDS,
-    AimedModel,
     DenseModel,
     NetworkModel,
     ProductModel,
+    RefinedTreeModel,
     RowsModel,
     SparseModel,
     TreeModel,
@@ -25,7 +25,7 @@ from understudy.models.network import NetworkNode
 SCHEMA = schema_of(2, 3)
 CELLS = np.array([[0, 2], [1, 1]])
 EXAMPLES = {
-    "aimed": AimedModel(
+    "aimed": RefinedTreeModel(
         TreeModel.from_marginals(SCHEMA, 12.5, {("a",): np.array([4.5, 8.0]), ("b",): np.array([3.5, 5.0, 4.0])}),
         {("b", "a"): np.array([[1.5, 2.0], [2.0, 3.0], [1.0, 3.0]])},
     ),

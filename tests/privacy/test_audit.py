@@ -31,7 +31,7 @@ from kit.privacy.checks import (
 )
 from kit.privacy.world import hear
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.mechanisms.quantiles import choose_quantiles
@@ -61,24 +61,24 @@ def test_a_synthesizer_pays_for_nearly_all_it_was_given(case):
     """So the audit above is of the run's whole budget, not of a part of it."""
     heard = hear(case.ask, case.here, case.schema, times=1, **case.options)
     spent = sum(h.cost.amount for h in heard)
-    budget = Budget.of(case.options["epsilon"], 0 if case.currency is PURE else "1e-6")
-    half = Fraction(0) if case.currency is PURE else budget.delta / 2
-    total = Filter.of(budget, currency=case.currency, threshold_delta=half).total
+    budget = Budget.of(case.options["epsilon"], 0 if case.accounting is PURE else "1e-6")
+    half = Fraction(0) if case.accounting is PURE else budget.delta / 2
+    total = Filter.of(budget, accounting=case.accounting, threshold_delta=half).total
     assert total * Fraction(99, 100) <= spent <= total
 
 
 # One large answer: a quarter of a million cells, half of them with one row more than the others
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_a_quarter_million_cells_lose_what_is_claimed(currency):
-    check_cells(currency, 500, tight=0.9)
+@pytest.mark.parametrize("accounting", Accounting)
+def test_a_quarter_million_cells_lose_what_is_claimed(accounting):
+    check_cells(accounting, 500, tight=0.9)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("currency", Currency)
-def test_four_million_cells_lose_what_is_claimed(currency):
-    check_cells(currency, 2000, tight=0.9)
+@pytest.mark.parametrize("accounting", Accounting)
+def test_four_million_cells_lose_what_is_claimed(accounting):
+    check_cells(accounting, 2000, tight=0.9)
 
 
 # Private choice and quantiles: outcomes instead of numbers
@@ -86,7 +86,7 @@ def test_four_million_cells_lose_what_is_claimed(currency):
 Outcomes = tuple[np.ndarray, np.ndarray, Cost]
 
 
-def quantile_of(relation: Neighbours, currency: Currency, *, at: float, times: int) -> Outcomes:
+def quantile_of(relation: Neighbours, accounting: Accounting, *, at: float, times: int) -> Outcomes:
     """Whether the median came out low, where one row at the bottom raises the score of low points by Δ and lowers that of high ones by Δ.
 
     How many points are low sets the log-odds.
@@ -102,14 +102,14 @@ def quantile_of(relation: Neighbours, currency: Currency, *, at: float, times: i
     schema = Schema(columns=(Integer(name="x", min=0, max=low + high + (relation is REPLACE) * 2),))
 
     def ask(room, schema):
-        return choose_quantiles(room, schema["x"], [Fraction(1, 2)], amount=AMOUNT[currency])
+        return choose_quantiles(room, schema["x"], [Fraction(1, 2)], amount=AMOUNT[accounting])
 
-    options = {"relation": relation, "currency": currency, "epsilon": 4 if currency is PURE else 40}
+    options = {"relation": relation, "accounting": accounting, "epsilon": 4 if accounting is PURE else 40}
     heard = [hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)]
     return *(1.0 * (h.stacked("indices")[:, 0] <= low) for h in heard), heard[0].cost
 
 
-def cell_chosen(relation: Neighbours, currency: Currency, *, at: float, times: int) -> Outcomes:
+def cell_chosen(relation: Neighbours, accounting: Accounting, *, at: float, times: int) -> Outcomes:
     """Whether one of two cells was chosen, whose distances to their estimates move by Δ in opposite directions."""
     from understudy.curator.mechanisms import select_cell
 
@@ -119,9 +119,9 @@ def cell_chosen(relation: Neighbours, currency: Currency, *, at: float, times: i
         here, there = [*[NEITHER] * 10, BOTH], [NEITHER] * 11
 
     def ask(room, schema):
-        return select_cell.choose_cell(room, schema, estimates, amount=AMOUNT[currency])
+        return select_cell.choose_cell(room, schema, estimates, amount=AMOUNT[accounting])
 
-    options = {"relation": relation, "currency": currency, "epsilon": 4 if currency is PURE else 40}
+    options = {"relation": relation, "accounting": accounting, "epsilon": 4 if accounting is PURE else 40}
     heard = [hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)]
     return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
 
@@ -172,10 +172,10 @@ def weighed(patch: pytest.MonkeyPatch) -> list[dict[int, float]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("currency", [PURE, GDP])
+@pytest.mark.parametrize("accounting", [PURE, GDP])
 @pytest.mark.parametrize("mechanism", [chosen, quantile_of, cell_chosen])
-def test_a_choice_tells_no_more_than_its_price_at_length(mechanism, currency, relation):
-    check_outcomes(mechanism, relation, currency, 100_000)
+def test_a_choice_tells_no_more_than_its_price_at_length(mechanism, accounting, relation):
+    check_outcomes(mechanism, relation, accounting, 100_000)
 
 
 # Thresholds: what shows must not show too often, and how often it is said to be there costs what a count costs
@@ -200,17 +200,17 @@ def show_cells(delta: Fraction):
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("currency", [PURE, GDP])
+@pytest.mark.parametrize("accounting", [PURE, GDP])
 @pytest.mark.parametrize("mechanism", [show_labels, show_cells])
-def test_what_one_person_alone_wrote_shows_with_at_most_delta(mechanism, currency, relation):
+def test_what_one_person_alone_wrote_shows_with_at_most_delta(mechanism, accounting, relation):
     """Seen as often as the stated threshold and law say, at 1e-6; and that is at most the δ that was charged, exactly."""
     delta, times = Fraction(45, 1000), 5_000
     schema, name, ask = mechanism(delta)
     options = {
         "relation": relation,
-        "currency": currency,
+        "accounting": accounting,
         "epsilon": "0.1",
-        "delta": delta * (1 if currency is PURE else 2),
+        "delta": delta * (1 if accounting is PURE else 2),
     }
     (heard,) = hear(ask, at("nowhere else"), schema, times=times, **options)
     beyond = tails_of_law(heard.request["law"], heard.request["scale"]).tail(heard.request["threshold"] - 1, 128)
@@ -220,27 +220,32 @@ def test_what_one_person_alone_wrote_shows_with_at_most_delta(mechanism, currenc
     seen_times = sum(len(a[name]) > 0 for a in heard.answers)
     assert not delta_of(seen_times, times, float(delta)).violated
     assert stats.binomtest(seen_times, times, chance).pvalue > ALPHA
-    if currency is PURE:  # Gaussian runs pay for both directions: they show a new label less often than δ
+    if accounting is PURE:  # Gaussian runs pay for both directions: they show a new label less often than δ
         assert chance > TIGHT * delta
 
 
-def counted(mechanism, relation: Neighbours, currency: Currency, times: int) -> tuple[np.ndarray, np.ndarray, Cost]:
+def counted(mechanism, relation: Neighbours, accounting: Accounting, times: int) -> tuple[np.ndarray, np.ndarray, Cost]:
     """Likelihood ratios of the counts of labels that always show."""
     schema, _, ask = mechanism(Fraction(1, 10**6))
     here = at(*["Aarhus"] * 1000, *["Berlin"] * 1000)
     there = [*here, *at("Berlin")] if relation is ADD_REMOVE else [*here[1:], *at("Berlin")]
     truth = [np.array([sum(r["place"] == p for r in rows) for p in ("Aarhus", "Berlin")]) for rows in (here, there)]
-    options = {"relation": relation, "currency": currency, "epsilon": 3 if currency is PURE else 10, "delta": "1e-5"}
+    options = {
+        "relation": relation,
+        "accounting": accounting,
+        "epsilon": 3 if accounting is PURE else 10,
+        "delta": "1e-5",
+    }
     heard = [hear(ask, rows, schema, times=times, **options)[0] for rows in (here, there)]
     law, scale = heard[0].request["law"], heard[0].request["scale"]
     return *(likelihood_ratio(h.stacked("counts"), *truth, law, scale) for h in heard), heard[0].cost
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("currency", [PURE, GDP])
+@pytest.mark.parametrize("accounting", [PURE, GDP])
 @pytest.mark.parametrize("mechanism", [show_labels, show_cells])
-def test_counts_above_a_threshold_cost_what_counts_cost(mechanism, currency, relation):
-    here, there, cost = counted(mechanism, relation, currency, FAST)
+def test_counts_above_a_threshold_cost_what_counts_cost(mechanism, accounting, relation):
+    here, there, cost = counted(mechanism, relation, accounting, FAST)
     assert not audited(here, there, cost, at=cut(cost)).violated
     assert seen(here, there, cost, at=cut(cost), alpha=POWER) > TIGHT
 

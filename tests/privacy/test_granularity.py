@@ -14,9 +14,9 @@ import pytest
 from kit.curator.contexts import room_of
 from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, rehearsed
 from kit.privacy.world import Remembered
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody
+from understudy.curator import Curator
 from understudy.measurements import Centring, Partition
 from understudy.schema import Boolean, Categorical, Integer, Real, Schema, UndeclaredColumn
 from understudy.synthesizers import ignore_progress
@@ -48,9 +48,9 @@ def fine(values: np.ndarray) -> float:
     return float((lowest_bit(values) < -53).mean())
 
 
-def answers(currency: Currency, relation: Neighbours) -> dict[str, object]:
+def answers(accounting: Accounting, relation: Neighbours) -> dict[str, object]:
     """Every kind of answer of the curator."""
-    custody = Custody(room_of(ROWS, DECLARED, currency=currency, neighbours=relation, epsilon=20), DECLARED)
+    custody = Curator(room_of(ROWS, DECLARED, accounting=accounting, neighbours=relation, epsilon=20), DECLARED)
     age = custody.schema.sizes(("age",))[0]
     maps = [(Centring(2),), (Partition(tuple(i // 5 for i in range(age))),)]
     estimate = {("sex",): np.array([0.1, 0.7]), ("age",): np.full(age, 1 / 3)}
@@ -77,14 +77,14 @@ def numbers(value: object) -> list[object]:
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("currency", Currency)
-def test_every_answer_is_made_of_integers(currency, relation):
-    for name, found in answers(currency, relation).items():
+@pytest.mark.parametrize("accounting", Accounting)
+def test_every_answer_is_made_of_integers(accounting, relation):
+    for name, found in answers(accounting, relation).items():
         assert all(type(n) is int for n in numbers(found)), name
 
 
 def test_distances_lie_on_one_grid():
-    custody = Custody(room_of(ROWS, DECLARED), DECLARED)
+    custody = Curator(room_of(ROWS, DECLARED), DECLARED)
     found = custody.errors({("sex",): np.array([np.pi, np.e])}, share=1)[("sex",)]
     assert found.grid == 1024
     assert type(found.value) is int
@@ -94,7 +94,7 @@ def test_learned_bounds_and_values_lie_on_declared_lattices():
     schema = Schema(
         columns=(Integer(name="age", step=5), Real(name="weight", step=Fraction(1, 10)), Categorical(name="sex"))
     )
-    custody = Custody(room_of(ROWS * 50, schema, epsilon=20), schema)
+    custody = Curator(room_of(ROWS * 50, schema, epsilon=20), schema)
     learned = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress)
     assert learned["age"].min % 5 == learned["age"].max % 5 == 0
     assert (learned["weight"].min * 10).denominator == (learned["weight"].max * 10).denominator == 1
@@ -103,7 +103,7 @@ def test_learned_bounds_and_values_lie_on_declared_lattices():
 
 def test_a_learned_type_is_one_of_a_public_list():
     schema = Schema(columns=(UndeclaredColumn(name="age"),))
-    custody = Custody(room_of([{"age": "1.23456"}] * 900, schema, epsilon=20), schema)
+    custody = Curator(room_of([{"age": "1.23456"}] * 900, schema, epsilon=20), schema)
     learned = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress)["age"]
     assert learned.step.denominator in [10**k for k in range(13)]
 
@@ -127,9 +127,9 @@ def noisy_counts(count: int) -> np.ndarray:
     cells = tuple(map(str, range(1000)))
     schema = Schema(columns=(Categorical(name="x", values=cells, nullable=False),))
     room = room_of(
-        [{"x": c} for c in cells for _ in range(count)], schema, currency=Currency.PURE, delta=0, epsilon=100
+        [{"x": c} for c in cells for _ in range(count)], schema, accounting=Accounting.PURE, delta=0, epsilon=100
     )
-    found = Custody(replace(room, table=Remembered(room.table)), schema).measure([("x",)] * 100, share=1)
+    found = Curator(replace(room, table=Remembered(room.table)), schema).measure([("x",)] * 100, share=1)
     return np.concatenate([m.values for m in found])
 
 

@@ -21,17 +21,17 @@ import understudy.curator.mechanisms.sparse_histogram as stability
 from kit.curator.contexts import no_noise, room_of
 from kit.privacy.learned import Few, Learning, Row, canonical, check, hanging
 from kit.privacy.world import Pooled
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room
+from understudy.curator import Curator, MechanismContext
 from understudy.measurements import SparseMeasurement
 from understudy.schema import Categorical, Date, Integer, Lattice, Schema, UndeclaredColumn
 from understudy.synthesizers import ignore_progress
 from understudy.tables import Table, open_table
 
 Patch = pytest.MonkeyPatch
-PURE, GDP, ZCDP = Currency.PURE, Currency.GDP, Currency.ZCDP
+PURE, GDP, ZCDP = Accounting.PURE, Accounting.GDP, Accounting.ZCDP
 ADD_REMOVE, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 EPSILON = {PURE: 2, GDP: 10, ZCDP: 10}
 
@@ -53,7 +53,7 @@ def row(schema: Schema, of: Row) -> Row:
     return {name: of[name] for name in (c.name for c in schema.columns)}
 
 
-def growing(name: str, schema: Schema, currency: Currency, relation: Neighbours) -> Callable[[int], Learning]:
+def growing(name: str, schema: Schema, accounting: Accounting, relation: Neighbours) -> Callable[[int], Learning]:
     """k rows of one kind and one more of it; under replace, one of another kind becomes one of it, and both hang by it."""
     one, other = row(schema, PLAIN), row(schema, LATER)
 
@@ -66,9 +66,9 @@ def growing(name: str, schema: Schema, currency: Currency, relation: Neighbours)
             schema=schema,
             here=here,
             there=there,
-            currency=currency,
+            accounting=accounting,
             relation=relation,
-            epsilon=EPSILON[currency],
+            epsilon=EPSILON[accounting],
         )
 
     return make
@@ -77,7 +77,7 @@ def growing(name: str, schema: Schema, currency: Currency, relation: Neighbours)
 COLUMN = Schema(columns=(UndeclaredColumn(name="n"),))
 
 
-def worded(currency: Currency, relation: Neighbours) -> Callable[[int], Learning]:
+def worded(accounting: Accounting, relation: Neighbours) -> Callable[[int], Learning]:
     """Many numbers, and k times a word among them: labels, or numbers with a missing code."""
 
     def make(k: int) -> Learning:
@@ -87,20 +87,20 @@ def worded(currency: Currency, relation: Neighbours) -> Callable[[int], Learning
             schema=COLUMN,
             here=[(number, 200), (word, k)],
             there=[(number, 200 if relation is ADD_REMOVE else 199), (word, k + 1)],
-            currency=currency,
+            accounting=accounting,
             relation=relation,
-            epsilon=EPSILON[currency],
+            epsilon=EPSILON[accounting],
         )
 
     return make
 
 
-def odd(name: str, schema: Schema, currency: Currency, relation: Neighbours) -> Learning:
+def odd(name: str, schema: Schema, accounting: Accounting, relation: Neighbours) -> Learning:
     """Thirty plain rows, and an odd one beside them or in place of one."""
     plain, strange = row(schema, PLAIN), row(schema, ODD)
     there = [(plain, 30 if relation is ADD_REMOVE else 29), (strange, 1)]
     return Learning(
-        name=name, schema=schema, here=[(plain, 30)], there=there, currency=currency, relation=relation, epsilon=1
+        name=name, schema=schema, here=[(plain, 30)], there=there, accounting=accounting, relation=relation, epsilon=1
     )
 
 
@@ -113,7 +113,7 @@ GROWING = [
 """What is learned, the number of rows from which to look, and the runs that are looked at always and at length."""
 
 
-def crowded(name: str, schema: Schema, currency: Currency, relation: Neighbours) -> Learning:
+def crowded(name: str, schema: Schema, accounting: Accounting, relation: Neighbours) -> Learning:
     """Two labels that always show, as good as equally often: which is ahead hangs by one row."""
     one, other = row(schema, PLAIN), row(schema, LATER)
     there = [(one, 61), (other, 60 if relation is REPLACE else 61)]
@@ -122,7 +122,7 @@ def crowded(name: str, schema: Schema, currency: Currency, relation: Neighbours)
         schema=schema,
         here=[(one, 60), (other, 61)],
         there=there,
-        currency=currency,
+        accounting=accounting,
         relation=relation,
         epsilon=2,
     )
@@ -152,8 +152,8 @@ def learnings(*, long: bool) -> list[tuple[str, Callable[[], Learning]]]:
     return found
 
 
-def named(name: str, currency: Currency, relation: Neighbours) -> Learning:
-    return dict(learnings(long=True))[f"{name}, {currency}, {relation}"]()
+def named(name: str, accounting: Accounting, relation: Neighbours) -> Learning:
+    return dict(learnings(long=True))[f"{name}, {accounting}, {relation}"]()
 
 
 @pytest.mark.parametrize(("name", "make"), learnings(long=False), ids=[n for n, _ in learnings(long=False)])
@@ -191,7 +191,7 @@ def test_few_rows_are_counted_as_a_file_of_them_is(tmp_path: Path):
     with open_table(path) as source:
         for table in (Few(rows, FILE), Table(source, FILE)):
             room = replace(room_of([], FILE, epsilon=10, delta="1e-3", noise=no_noise), table=table)
-            custody = Custody(room, FILE)
+            custody = Curator(room, FILE)
             schema = custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress)
             found.append((canonical(schema), [m.values.tolist() for m in custody.known], custody.charges))
     assert found[0] == found[1]
@@ -214,7 +214,7 @@ def test_the_tables_are_neighbours(relation):
 def bounds_from_the_smallest_and_the_largest_value(patch: Patch) -> None:
     original = discovery.learn_bounds
 
-    def observed(room: Room, column: str, *, amount: Fraction) -> tuple[int, int]:
+    def observed(room: MechanismContext, column: str, *, amount: Fraction) -> tuple[int, int]:
         original(room, column, amount=amount)  # paid for all the same
         values, _ = room.table.lattice(column)
         return (int(values.min()), int(values.max())) if len(values) else (0, 1)
@@ -229,7 +229,9 @@ def every_label_shows(patch: Patch) -> None:
 def types_that_every_cell_can_be_read_as(patch: Patch) -> None:
     original = discovery.learn_types
 
-    def parsed(room: Room, columns: list[UndeclaredColumn], *, amount: Fraction) -> list[vote.ElectedColumn]:
+    def parsed(
+        room: MechanismContext, columns: list[UndeclaredColumn], *, amount: Fraction
+    ) -> list[vote.ElectedColumn]:
         patch.setattr(vote, "MAX_VOTE_ODD_SHARE", Fraction(0))
         patch.setattr(vote, "VOTE_NOISE_SIGMAS", 0)
         found = original(replace(room, draw=no_noise), columns, amount=amount)
@@ -241,7 +243,7 @@ def types_that_every_cell_can_be_read_as(patch: Patch) -> None:
 def bins_from_exact_counts(patch: Patch) -> None:
     original = discovery.descend_tree
 
-    def exact(room: Room, column: Lattice, *, amount: Fraction) -> descent.CountTree:
+    def exact(room: MechanismContext, column: Lattice, *, amount: Fraction) -> descent.CountTree:
         return original(replace(room, draw=no_noise), column, amount=amount)
 
     patch.setattr(discovery, "descend_tree", exact)
@@ -250,7 +252,7 @@ def bins_from_exact_counts(patch: Patch) -> None:
 def labels_in_the_order_of_how_many_there_are(patch: Patch) -> None:
     original = discovery.learn_labels
 
-    def ranked(room: Room, column: str, **asked: Any) -> tuple[tuple[str, ...], SparseMeasurement]:
+    def ranked(room: MechanismContext, column: str, **asked: Any) -> tuple[tuple[str, ...], SparseMeasurement]:
         shown, bought = original(room, column, **asked)
         many = dict(zip(*room.table.labels(column), strict=True))
         return tuple(sorted(shown, key=lambda label: -many[label])), bought
@@ -259,16 +261,16 @@ def labels_in_the_order_of_how_many_there_are(patch: Patch) -> None:
 
 
 def a_place_for_others_only_where_there_are_others(patch: Patch) -> None:
-    original = Custody.discover
+    original = Curator.discover
 
-    def observed(self: Custody, **options: object) -> Schema:
+    def observed(self: Curator, **options: object) -> Schema:
         schema = original(self, **options)  # type: ignore[arg-type]
         column = schema["w"]
         assert isinstance(column, Categorical)
         hidden = set(self._room.table.labels("w")[0]) - set(column.values or ())
         return schema.with_column(replace(column, other="other" if hidden else None, values=column.values or ("none",)))
 
-    patch.setattr(Custody, "discover", observed)
+    patch.setattr(Curator, "discover", observed)
 
 
 def half_of_the_noise(patch: Patch) -> None:
@@ -281,13 +283,13 @@ def half_of_the_noise(patch: Patch) -> None:
 
 def half_of_the_price(patch: Patch) -> None:
     """The noise is what it is said to be, and the scale is that of half the sensitivity."""
-    original = Room.unit_vector
+    original = MechanismContext.unit_vector
 
-    def half(self: Room) -> object:
+    def half(self: MechanismContext) -> object:
         real = original(self)
         return replace(real, l1=real.l1 / 2, l2_squared=real.l2_squared / 4)
 
-    patch.setattr(Room, "unit_vector", half)
+    patch.setattr(MechanismContext, "unit_vector", half)
 
 
 BROKEN = [
@@ -326,7 +328,7 @@ def test_a_broken_discovery_is_caught_in_other_runs_too(broken, which, times, mo
 
 
 def check_caught(
-    broken: Callable[[Patch], None], which: tuple[str, Currency, Neighbours], times: int, patch: Patch
+    broken: Callable[[Patch], None], which: tuple[str, Accounting, Neighbours], times: int, patch: Patch
 ) -> None:
     broken(patch)
     case = named(*which)

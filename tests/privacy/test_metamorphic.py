@@ -40,11 +40,11 @@ from kit.privacy.runs import (
     written,
 )
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
-from understudy.curator import Till
+from understudy.curator import Payments
 from understudy.curator.discovery.close import needs_bins
 from understudy.curator.mechanisms.sparse_histogram import learn_labels
 from understudy.schema import Categorical, Column, Schema, parse_schema, save_schema
@@ -403,11 +403,11 @@ def test_the_command_line_says_the_same(options, tmp_path, capsys):
 
 
 @cache
-def room_filter(currency: Currency) -> Filter:
+def room_filter(accounting: Accounting) -> Filter:
     return Filter.of(
         Budget.of(1, "1e-3"),
-        currency=currency,
-        threshold_delta=Fraction(0) if currency is Currency.PURE else Fraction(1, 2000),
+        accounting=accounting,
+        threshold_delta=Fraction(0) if accounting is Accounting.PURE else Fraction(1, 2000),
     )
 
 
@@ -429,7 +429,7 @@ def test_a_label_that_does_not_show_leaves_no_trace_in_the_stored_answer(rare):
     for rows in ([], [{"place": rare}]):
         room = room_of([{"place": "Aarhus"}] * 5000 + rows, schema, noise=no_noise)
         kept = Kept()
-        room = replace(room, till=Till(kept, replace(room_filter(Currency.GDP))))
+        room = replace(room, till=Payments(kept, replace(room_filter(Accounting.GDP))))
         learn_labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
         stored.append(kept.payloads)
     assert len(stored[0]) == 1

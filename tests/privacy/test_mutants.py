@@ -22,7 +22,7 @@ from understudy.accounting.cost import Cost, Sensitivity
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import LedgerRun
 from understudy.accounting.sensitivity import marginal_sensitivity
-from understudy.curator import Custody, Room, Till
+from understudy.curator import Curator, MechanismContext, Payments
 from understudy.noise import draw_noise
 from understudy.schema import Categorical
 from understudy.tables import Table
@@ -50,59 +50,59 @@ def cells() -> None:
 
 @mutant(cells)
 def only_non_empty_cells_are_noised(patch: Patch) -> None:
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+    def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return np.where(exact > 0, exact + self.draw(self.law, scale, exact.shape), exact)
 
-    patch.setattr(Room, "add_noise", noisy)
+    patch.setattr(MechanismContext, "add_noise", noisy)
 
 
 @mutant(cells)
 def the_scale_is_halved(patch: Patch) -> None:
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+    def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + self.draw(self.law, scale / 2, exact.shape)
 
-    patch.setattr(Room, "add_noise", noisy)
+    patch.setattr(MechanismContext, "add_noise", noisy)
 
 
 @mutant(lambda: checks.check_cells(GDP, 300))
 def the_scale_is_four_percent_short(patch: Patch) -> None:
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+    def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + self.draw(self.law, scale * Fraction(96, 100), exact.shape)
 
-    patch.setattr(Room, "add_noise", noisy)
+    patch.setattr(MechanismContext, "add_noise", noisy)
 
 
 @mutant(cells)
 def noise_is_only_ever_added(patch: Patch) -> None:
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+    def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + np.abs(self.draw(self.law, scale, exact.shape))
 
-    patch.setattr(Room, "add_noise", noisy)
+    patch.setattr(MechanismContext, "add_noise", noisy)
 
 
 @mutant(cells)
 def negative_counts_are_cut_before_release(patch: Patch) -> None:
     """Harmless to privacy, but not what was promised: measurements are unbiased."""
-    original = Room.add_noise
-    patch.setattr(Room, "add_noise", lambda self, exact, scale: np.maximum(original(self, exact, scale), 0))
+    original = MechanismContext.add_noise
+    patch.setattr(MechanismContext, "add_noise", lambda self, exact, scale: np.maximum(original(self, exact, scale), 0))
 
 
 @mutant(checks.check_fresh_noise)
 def noise_is_drawn_once_and_used_twice(patch: Patch) -> None:
     kept: dict[object, np.ndarray] = {}
 
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+    def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + kept.setdefault(exact.shape, draw_noise(self.law, scale, exact.shape))
 
-    patch.setattr(Room, "add_noise", noisy)
+    patch.setattr(MechanismContext, "add_noise", noisy)
 
 
 @mutant(checks.check_fresh_noise)
 def noise_is_seeded(patch: Patch) -> None:
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+    def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         return exact + np.rint(np.random.default_rng(0).normal(0, float(scale), exact.shape)).astype(np.int64)
 
-    patch.setattr(Room, "add_noise", noisy)
+    patch.setattr(MechanismContext, "add_noise", noisy)
 
 
 # Sensitivities
@@ -127,7 +127,7 @@ def the_sensitivity_is_halved(patch: Patch) -> None:
 
 @mutant(plain_counts)
 def replacing_is_priced_like_adding(patch: Patch) -> None:
-    def wrong(room: Room, schema: object, clique: object, axes: object) -> Sensitivity:
+    def wrong(room: MechanismContext, schema: object, clique: object, axes: object) -> Sensitivity:
         return marginal_sensitivity(axes, Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
 
     patch.setattr(understudy.curator.mechanisms.marginals, "_clique_sensitivity", wrong)
@@ -160,9 +160,9 @@ def scores_move_as_if_a_row_were_added(patch: Patch) -> None:
 def a_row_votes_in_one_column_only(patch: Patch) -> None:
     import understudy.curator.discovery.types as vote
 
-    def one(law: object, scale: Fraction, sensitivity: Sensitivity, currency: object) -> Cost:
+    def one(law: object, scale: Fraction, sensitivity: Sensitivity, accounting: object) -> Cost:
         return original(
-            law, scale, replace(sensitivity, l1=sensitivity.l1 / 3, l2_squared=sensitivity.l2_squared / 3), currency
+            law, scale, replace(sensitivity, l1=sensitivity.l1 / 3, l2_squared=sensitivity.l2_squared / 3), accounting
         )
 
     original = vote.price
@@ -190,8 +190,10 @@ def the_threshold_is_one_too_low(patch: Patch) -> None:
 
 @mutant(checks.check_new_label)
 def a_count_at_the_threshold_shows(patch: Patch) -> None:
-    original = Room.add_noise
-    patch.setattr(Room, "add_noise", lambda self, exact, scale: original(self, exact, scale) + 1)  # n + 1 > T is n ≥ T
+    original = MechanismContext.add_noise
+    patch.setattr(
+        MechanismContext, "add_noise", lambda self, exact, scale: original(self, exact, scale) + 1
+    )  # n + 1 > T is n ≥ T
 
 
 @mutant(checks.check_new_label)
@@ -209,7 +211,7 @@ def delta_is_not_charged(patch: Patch) -> None:
 
 
 def two_cliques() -> None:
-    def ask(room: Room, schema: object) -> object:
+    def ask(room: MechanismContext, schema: object) -> object:
         return understudy.curator.mechanisms.marginals.measure_marginals(
             room, COLOURS, [("colour",), ("smoker",)], amount=room.till.left / 3
         )
@@ -232,20 +234,20 @@ def one_clique_is_not_charged(patch: Patch) -> None:
 @mutant(checks.check_charged_first)
 def the_charge_comes_after_the_answer(patch: Patch) -> None:
     def late(
-        self: Till, request: dict, cost: Cost, count: Callable[[], object], draw: Callable[[object], dict]
+        self: Payments, request: dict, cost: Cost, count: Callable[[], object], draw: Callable[[object], dict]
     ) -> dict:
         answer = draw(count())
         self._run.charge(0, cost, "digest")
         self._run.store(0, "digest", b"")
         return answer
 
-    patch.setattr(Till, "pay", late)
+    patch.setattr(Payments, "pay", late)
 
 
 @mutant(checks.check_no_charge_no_answer)
 def a_charge_that_fails_is_overlooked(patch: Patch) -> None:
     def careless(
-        self: Till, request: dict, cost: Cost, count: Callable[[], object], draw: Callable[[object], dict]
+        self: Payments, request: dict, cost: Cost, count: Callable[[], object], draw: Callable[[object], dict]
     ) -> dict:
         answer = draw(count())
         try:
@@ -254,7 +256,7 @@ def a_charge_that_fails_is_overlooked(patch: Patch) -> None:
             return answer
         return answer
 
-    patch.setattr(Till, "pay", careless)
+    patch.setattr(Payments, "pay", careless)
 
 
 @mutant(checks.check_new_run_pays_and_draws)
@@ -285,9 +287,9 @@ def the_exact_number_of_rows_is_the_default_sample_size(patch: Patch) -> None:
 
 @mutant(checks.check_release_is_deaf)
 def categories_are_those_that_occur(patch: Patch) -> None:
-    original = Custody.discover
+    original = Curator.discover
 
-    def observed(self: Custody, **options: object) -> object:
+    def observed(self: Curator, **options: object) -> object:
         schema = original(self, **options)
         for name in schema:
             if isinstance(schema[name], Categorical):
@@ -296,21 +298,21 @@ def categories_are_those_that_occur(patch: Patch) -> None:
         self._room = replace(self._room, table=self._room.table.described(schema))
         return schema
 
-    patch.setattr(Custody, "discover", observed)
+    patch.setattr(Curator, "discover", observed)
 
 
 @mutant(checks.check_release_is_deaf)
 def the_missing_code_is_there_only_if_something_is_missing(patch: Patch) -> None:
-    original = Custody.discover
+    original = Curator.discover
 
-    def observed(self: Custody, **options: object) -> object:
+    def observed(self: Curator, **options: object) -> object:
         schema = original(self, **options)
         column = replace(schema["age"], nullable=self._room.table.count_valid("age") < 4)
         self._schema = schema.with_column(column)
         self._room = replace(self._room, table=self._room.table.described(self._schema))
         return self._schema
 
-    patch.setattr(Custody, "discover", observed)
+    patch.setattr(Curator, "discover", observed)
 
 
 @mutant(checks.check_release_is_deaf)

@@ -41,10 +41,10 @@ from kit.privacy.odd import PAIRS, Pair
 from kit.privacy.replay import ROUNDING, Question, keep_questions
 from kit.privacy.runs import SCHEMA as FILE_SCHEMA
 from kit.privacy.runs import chance, written
-from understudy.accounting.cost import Currency, Sensitivity
+from understudy.accounting.cost import Accounting, Sensitivity
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
-from understudy.curator import Custody, Room
+from understudy.curator import Curator, MechanismContext
 from understudy.errors import Refused
 from understudy.schema import Schema, save_schema
 from understudy.synthesizers import SYNTHESIZERS
@@ -54,7 +54,7 @@ from understudy.tables import Table, TableSource
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 ADD_REMOVE, REPLACE = Neighbours
-PURE, GDP, ZCDP = Currency
+PURE, GDP, ZCDP = Accounting
 
 
 @dataclass(frozen=True)
@@ -111,20 +111,20 @@ def make_case(setting: Setting, source: str, start: int, count: int) -> Case:
 
 
 SETTINGS = [
-    Setting(synthesizer=name, relation=relation, currency=currency, known=known)
-    for name, relation, currency, known in product(SYNTHESIZERS, Neighbours, Currency, SCHEMAS)
+    Setting(synthesizer=name, relation=relation, accounting=accounting, known=known)
+    for name, relation, accounting, known in product(SYNTHESIZERS, Neighbours, Accounting, SCHEMAS)
 ]
 
 
 def fast_cases() -> list[Case]:
     """Every synthesizer twice, every source, relation, accounting and kind of schema several times."""
     found = []
-    kinds = cycle(product(("complete", "partly", "complete, id", "dated", "rules, id"), Currency))
+    kinds = cycle(product(("complete", "partly", "complete, id", "dated", "rules, id"), Accounting))
     sources = cycle(SOURCES)
     for number, name in enumerate([*SYNTHESIZERS, *SYNTHESIZERS]):
-        known, currency = next(kinds)
+        known, accounting = next(kinds)
         relation = (ADD_REMOVE, REPLACE)[number % 2]
-        setting = Setting(synthesizer=name, relation=relation, currency=currency, known=known)
+        setting = Setting(synthesizer=name, relation=relation, accounting=accounting, known=known)
         found.append(make_case(setting, next(sources), 11 * number, 1))
     for number, source in enumerate(("csv", "parquet of pyarrow", "pandas, arrow")):
         setting = Setting(relation=(REPLACE, ADD_REMOVE)[number % 2], known="none")
@@ -179,7 +179,7 @@ def test_every_dimension_is_in_the_fast_share():
     settings = [case.setting for case in FAST]
     assert {s.synthesizer for s in settings} == set(SYNTHESIZERS)
     assert {case.source for case in FAST} == set(SOURCES)
-    assert {(s.relation, s.currency) for s in settings} == set(product(Neighbours, Currency))
+    assert {(s.relation, s.accounting) for s in settings} == set(product(Neighbours, Accounting))
     assert {s.known for s in settings} == set(SCHEMAS) - {"partly, id"}
 
 
@@ -197,10 +197,10 @@ def test_a_table_is_its_own_neighbour(tmp_path):
     assert {moved.loss for moved in same.movements} == {0.0}
 
 
-@pytest.mark.parametrize(("known", "currency"), [("complete", PURE), ("partly", GDP), ("complete, id", ZCDP)])
-def test_an_odd_row_moves_a_question_by_all_that_it_paid(known, currency, tmp_path):
+@pytest.mark.parametrize(("known", "accounting"), [("complete", PURE), ("partly", GDP), ("complete, id", ZCDP)])
+def test_an_odd_row_moves_a_question_by_all_that_it_paid(known, accounting, tmp_path):
     """Else the harness has gone blind."""
-    case = make_case(Setting(synthesizer="mst", currency=currency, known=known), "csv", 3, 1)
+    case = make_case(Setting(synthesizer="mst", accounting=accounting, known=known), "csv", 3, 1)
     (_, found) = next(case.compare(tmp_path))
     assert found.worst is not None
     assert 1 - 1e-6 < found.worst.ratio <= 1 + ROUNDING
@@ -288,7 +288,7 @@ def test_the_command_line_says_the_same_of_a_neighbour(setting, change, tmp_path
 def an_exact_count_in_a_note(patch: Patch) -> None:
     original = workflow.discover_and_measure
 
-    def perform(custody: Custody, method: object, progress: Callable, **options: object) -> object:
+    def perform(custody: Curator, method: object, progress: Callable, **options: object) -> object:
         measured = original(custody, method, progress, **options)
         progress(f"{MISCOUNTED_NOTE}: {custody._room.table.rows()}", 1.0)
         return measured
@@ -300,7 +300,7 @@ def an_exact_count_while_it_waits(patch: Patch) -> None:
     """Told to whoever watches, and in no file."""
     original = workflow.measure_closed_schema
 
-    def ask(custody: Custody, method: object, progress: Callable, **options: object) -> object:
+    def ask(custody: Curator, method: object, progress: Callable, **options: object) -> object:
         progress("measuring", 1 / (1 + custody._room.table.rows()))
         return original(custody, method, progress, **options)
 
@@ -321,7 +321,7 @@ def a_storage_type_taken_from_rows(patch: Patch) -> None:
 def an_error_that_counts(patch: Patch) -> None:
     original = workflow.discover_and_measure
 
-    def perform(custody: Custody, *args: object, **options: object) -> object:
+    def perform(custody: Curator, *args: object, **options: object) -> object:
         if custody._room.table.rows() > len(people(24)):
             raise Refused("There are too many rows. Nothing was measured")
         return original(custody, *args, **options)
@@ -332,7 +332,7 @@ def an_error_that_counts(patch: Patch) -> None:
 def a_question_that_only_some_tables_are_asked(patch: Patch) -> None:
     original = workflow.measure_closed_schema
 
-    def ask(custody: Custody, *args: object, **options: object) -> object:
+    def ask(custody: Curator, *args: object, **options: object) -> object:
         share = Fraction(1, 50) if custody._room.table.rows() > len(people(24)) else Fraction(1, 51)
         custody.measure([()], share=share)
         return original(custody, *args, **options)
@@ -355,7 +355,7 @@ def every_label_shows(patch: Patch) -> None:
 
 
 def a_person_counts_with_all_rows(patch: Patch) -> None:
-    patch.setattr(workflow, "Room", lambda **how: Room(**{**how, "max_rows": 1}))
+    patch.setattr(workflow, "MechanismContext", lambda **how: MechanismContext(**{**how, "max_rows": 1}))
 
 
 BROKEN: list[tuple[Callable[[Patch], None], Setting, Change, str]] = [
@@ -364,8 +364,8 @@ BROKEN: list[tuple[Callable[[Patch], None], Setting, Change, str]] = [
     (a_storage_type_taken_from_rows, Setting(), ANYWHERE[0], "parquet schema"),
     (an_error_that_counts, Setting(), ANYWHERE[0], "error"),
     (a_question_that_only_some_tables_are_asked, Setting(), ANYWHERE[0], "question 0"),
-    (half_of_the_price_of_a_marginal, Setting(currency=PURE), ANYWHERE[0], "marginals"),
-    (half_of_the_price_of_a_marginal, Setting(currency=ZCDP, relation=REPLACE), ANYWHERE[3], "marginals"),
+    (half_of_the_price_of_a_marginal, Setting(accounting=PURE), ANYWHERE[0], "marginals"),
+    (half_of_the_price_of_a_marginal, Setting(accounting=ZCDP, relation=REPLACE), ANYWHERE[3], "marginals"),
     (selection_is_thought_half_as_sensitive, Setting(synthesizer="mst"), ANYWHERE[2], "choice"),
     (every_label_shows, Setting(known="partly"), odd_cells("any", city=["Paris"])[0], "values"),
     (a_person_counts_with_all_rows, Setting(known="complete, id"), CROWDS[2], "marginals"),

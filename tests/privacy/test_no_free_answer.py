@@ -23,7 +23,7 @@ from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.root import run as command
-from understudy.curator import Custody, Room, Till, Window
+from understudy.curator import Curator, CuratorView, MechanismContext, Payments
 from understudy.errors import BudgetExceeded, Refused, UnderstudyError
 from understudy.releases import Release
 from understudy.schema import Integer, Schema, save_schema
@@ -37,20 +37,20 @@ DECLARED = Schema(columns=tuple(SCHEMA[name] for name in ("sex", "age")))
 def spied(ledger: Path) -> Iterator[list[int]]:
     """Notes every draw of noise, and holds each to it that the ledger has more charges on disk than stored answers."""
     draws: list[int] = []
-    original = Room.add_noise
+    original = MechanismContext.add_noise
 
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+    def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         with Ledger.open(ledger) as book:
             kinds = [e.kind for e in book.entries()]
         assert kinds.count("charge") > kinds.count("answer"), "noise was drawn before it was paid for"
         draws.append(exact.size)
         return original(self, exact, scale)
 
-    Room.add_noise = noisy  # type: ignore[method-assign]
+    MechanismContext.add_noise = noisy  # type: ignore[method-assign]
     try:
         yield draws
     finally:
-        Room.add_noise = original  # type: ignore[method-assign]
+        MechanismContext.add_noise = original  # type: ignore[method-assign]
 
 
 def spent(path: Path) -> Fraction:
@@ -75,7 +75,7 @@ def people(tmp_path: Path) -> Path:
 
 
 OPTIONS = [
-    {"synthesizer": s, "neighbours": n, "currency": c, "schema": d}
+    {"synthesizer": s, "neighbours": n, "accounting": c, "schema": d}
     for s, n, c, d in product(
         ("independent", "histogram", "stability", "adaptive"), Neighbours, ("pure", "gdp", "zcdp"), (True, False)
     )
@@ -84,7 +84,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS[::7], ids=lambda o: "-".join(map(str, o.values())))
 def test_every_release_is_on_the_ledger(options, people):
-    """Every synthesizer, relation, currency and kind of schema: a release, or a refusal that cost nothing; never a release for free."""
+    """Every synthesizer, relation, accounting and kind of schema: a release, or a refusal that cost nothing; never a release for free."""
     check_options(options, people)
 
 
@@ -336,7 +336,7 @@ def test_a_command_that_fails_writes_nothing_and_says_what_stays_spent(where, pe
 
 NUMBERS = Schema(columns=(*COLOURS.columns, Integer(name="age", min=0, max=99, nullable=False)))
 FIFTH = Fraction(1, 5)
-QUESTIONS: dict[str, Callable[[Custody], object]] = {
+QUESTIONS: dict[str, Callable[[Curator], object]] = {
     "measure": lambda c: c.measure([("colour",)], share=FIFTH),
     "count": lambda c: c.count(share=FIFTH),
     "sum": lambda c: c.sum("age", share=FIFTH),
@@ -345,25 +345,25 @@ QUESTIONS: dict[str, Callable[[Custody], object]] = {
     "sparse": lambda c: c.sparse(("colour",), share=FIFTH),
     "errors": lambda c: c.errors({("colour",): np.zeros(3)}, share=FIFTH),
     "choose": lambda c: c.choose({("colour",): np.zeros(3), ("smoker",): np.zeros(2)}, share=FIFTH),
-    "window measure": lambda c: Window(c).measure([("colour",)], share=FIFTH),
-    "window sparse": lambda c: Window(c).sparse(("colour",), share=FIFTH),
-    "window errors": lambda c: Window(c).errors({("colour",): np.zeros(3)}, share=FIFTH),
-    "window choose": lambda c: Window(c).choose({("colour",): np.zeros(3)}, share=FIFTH),
+    "window measure": lambda c: CuratorView(c).measure([("colour",)], share=FIFTH),
+    "window sparse": lambda c: CuratorView(c).sparse(("colour",), share=FIFTH),
+    "window errors": lambda c: CuratorView(c).errors({("colour",): np.zeros(3)}, share=FIFTH),
+    "window choose": lambda c: CuratorView(c).choose({("colour",): np.zeros(3)}, share=FIFTH),
 }
 
 
-def custody_on(ledger: Ledger, *, resumed: str | None = None) -> Custody:
+def custody_on(ledger: Ledger, *, resumed: str | None = None) -> Curator:
     budget = Budget.of(1, "1e-6")
     filter = Filter.of(budget, threshold_delta=budget.delta / 2)
     run = ledger.resume(resumed) if resumed else ledger.reserve(budget, event="test", filter=filter)
-    room = Room(
+    room = MechanismContext(
         table=Listed([{**row, "age": 30} for row in PEOPLE], NUMBERS),
-        till=Till(run, replace(filter)),
+        till=Payments(run, replace(filter)),
         neighbours=Neighbours.ADD_REMOVE,
-        currency=filter.currency,
+        accounting=filter.accounting,
         epsilon=budget.epsilon,
     )
-    return Custody(room, NUMBERS)
+    return Curator(room, NUMBERS)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -400,7 +400,7 @@ def test_the_spy_has_teeth(tmp_path, monkeypatch):
         self._run.charge(0, cost, "digest")
         return answer
 
-    monkeypatch.setattr(Till, "pay", late)
+    monkeypatch.setattr(Payments, "pay", late)
     with Ledger.create(tmp_path / "people.ledger", dataset="people") as ledger:
         custody = custody_on(ledger)
         with spied(ledger.path), pytest.raises(AssertionError, match="before it was paid for"):

@@ -16,12 +16,12 @@ from kit.privacy.broken_runs import (
     selection_is_thought_half_as_sensitive,
 )
 from kit.privacy.paths import BY_PERSON, SCHEMA, check_path, walk
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.synthesizers import SYNTHESIZERS, make
 
 ADD_REMOVE, REPLACE = Neighbours
-PURE, GDP, ZCDP = Currency
+PURE, GDP, ZCDP = Accounting
 FAST, LONG = 400, 2_000
 
 SHORT = {
@@ -56,11 +56,11 @@ def test_every_algorithm_is_audited():
     assert {method.name for method in EVERY.values()} | ELSEWHERE == set(SYNTHESIZERS)
 
 
-@pytest.mark.parametrize(("relation", "currency"), [(ADD_REMOVE, GDP), (REPLACE, PURE)], ids=str)
+@pytest.mark.parametrize(("relation", "accounting"), [(ADD_REMOVE, GDP), (REPLACE, PURE)], ids=str)
 @pytest.mark.parametrize("name", {**EVERY, **SHORT})
-def test_a_run_loses_no_more_than_it_paid(name, relation, currency):
+def test_a_run_loses_no_more_than_it_paid(name, relation, accounting):
     times = FAST * EFFORT.get(name, 1)
-    check_path(walk({**EVERY, **SHORT}[name], relation, currency, times=times), tight=tightness(name, relation))
+    check_path(walk({**EVERY, **SHORT}[name], relation, accounting, times=times), tight=tightness(name, relation))
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -70,12 +70,12 @@ def test_a_person_with_two_rows_loses_no_more(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("schema", [SCHEMA, BY_PERSON], ids=["row", "person"])
-@pytest.mark.parametrize("currency", Currency)
+@pytest.mark.parametrize("accounting", Accounting)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("method", [*SHORT.values(), *EVERY.values()], ids=repr)
-def test_a_run_loses_no_more_than_it_paid_at_length(method, relation, currency, schema):
-    """In every currency and under both relations, with the options above and with the defaults."""
-    check_path(walk(method, relation, currency, times=LONG, schema=schema), tight=0.3)
+def test_a_run_loses_no_more_than_it_paid_at_length(method, relation, accounting, schema):
+    """In every accounting and under both relations, with the options above and with the defaults."""
+    check_path(walk(method, relation, accounting, times=LONG, schema=schema), tight=0.3)
 
 
 @pytest.mark.parametrize("name", SELECTS)

@@ -11,11 +11,11 @@ import pandas
 import pytest
 
 from kit.privacy.audit import ALPHA, alike, goodness, recomputed
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
-from understudy.curator import Room
+from understudy.curator import MechanismContext
 from understudy.releases import Release
 from understudy.schema import Categorical, Schema
 from understudy.workflow.synthesize import synthesize
@@ -40,24 +40,24 @@ def exact(frame: pandas.DataFrame, release: Release, clique: tuple[str, ...]) ->
     return counts
 
 
-def amount(loss: float, currency: Currency) -> float:
+def amount(loss: float, accounting: Accounting) -> float:
     """A loss as what adds up."""
-    return loss * loss if currency is Currency.GDP else loss
+    return loss * loss if accounting is Accounting.GDP else loss
 
 
-def check(folder: Path, method: str, relation: Neighbours, currency: Currency, sizes: tuple[int, ...]) -> None:
+def check(folder: Path, method: str, relation: Neighbours, accounting: Accounting, sizes: tuple[int, ...]) -> None:
     """Not below what was claimed with less noise; not far above it with more; the stated law, on empty cells too; no noise twice."""
     rng = np.random.default_rng(0)
     schema = schema_of(*sizes)
     frame = pandas.DataFrame({f"c{i}": rng.integers(0, n // 2, 1000).astype(str) for i, n in enumerate(sizes)})
     frame.to_csv(folder / "people.csv", index=False)
-    delta = 0 if currency is Currency.PURE else "1e-6"
+    delta = 0 if accounting is Accounting.PURE else "1e-6"
     release = synthesize(
         folder / "people.csv",
         schema,
         epsilon=3,
         delta=delta,
-        currency=currency,
+        accounting=accounting,
         neighbours=relation,
         synthesizer=method,
     )
@@ -73,7 +73,7 @@ def check(folder: Path, method: str, relation: Neighbours, currency: Currency, s
         found = recomputed(
             noise, measured.law, l1=float(moves.l1), l2=sqrt(moves.l2_squared), cost=measured.cost, alpha=ALPHA / 4
         )
-        low, high = low + amount(found.low, currency), high + amount(found.high, currency)
+        low, high = low + amount(found.low, accounting), high + amount(found.high, accounting)
         empty = exact(frame, release, measured.clique) == 0
         assert empty.any()
         for part in (noise[empty], noise[~empty]):
@@ -87,33 +87,37 @@ def check(folder: Path, method: str, relation: Neighbours, currency: Currency, s
 
 
 CASES = [
-    ("independent", Neighbours.ADD_REMOVE, Currency.GDP, (6000, 5000)),
-    ("independent", Neighbours.REPLACE, Currency.PURE, (12000, 11000)),
-    ("independent", Neighbours.ADD_REMOVE, Currency.ZCDP, (6000, 5000)),
-    ("histogram", Neighbours.ADD_REMOVE, Currency.PURE, (120, 110)),
-    ("histogram", Neighbours.REPLACE, Currency.ZCDP, (120, 110)),
-    ("histogram", Neighbours.REPLACE, Currency.GDP, (120, 110)),
+    ("independent", Neighbours.ADD_REMOVE, Accounting.GDP, (6000, 5000)),
+    ("independent", Neighbours.REPLACE, Accounting.PURE, (12000, 11000)),
+    ("independent", Neighbours.ADD_REMOVE, Accounting.ZCDP, (6000, 5000)),
+    ("histogram", Neighbours.ADD_REMOVE, Accounting.PURE, (120, 110)),
+    ("histogram", Neighbours.REPLACE, Accounting.ZCDP, (120, 110)),
+    ("histogram", Neighbours.REPLACE, Accounting.GDP, (120, 110)),
 ]
 
 
 @pytest.mark.parametrize(
-    ("method", "relation", "currency", "sizes"), CASES, ids=lambda v: str(v) if isinstance(v, str) else ""
+    ("method", "relation", "accounting", "sizes"), CASES, ids=lambda v: str(v) if isinstance(v, str) else ""
 )
-def test_a_run_loses_what_its_release_promises(method, relation, currency, sizes, tmp_path):
-    check(tmp_path, method, relation, currency, sizes)
+def test_a_run_loses_what_its_release_promises(method, relation, accounting, sizes, tmp_path):
+    check(tmp_path, method, relation, accounting, sizes)
 
 
 def test_a_run_with_less_noise_does_not_pass(tmp_path, monkeypatch):
     """Ten percent less than was paid for, on every cell."""
-    original = Room.add_noise
-    monkeypatch.setattr(Room, "add_noise", lambda self, e, scale: original(self, e, scale * Fraction(9, 10)))
+    original = MechanismContext.add_noise
+    monkeypatch.setattr(
+        MechanismContext, "add_noise", lambda self, e, scale: original(self, e, scale * Fraction(9, 10))
+    )
     with pytest.raises(AssertionError):
         check(tmp_path, *CASES[2])
 
 
 def test_a_run_that_leaves_empty_cells_alone_does_not_pass(tmp_path, monkeypatch):
-    original = Room.add_noise
-    monkeypatch.setattr(Room, "add_noise", lambda self, e, scale: np.where(e > 0, original(self, e, scale), 0))
+    original = MechanismContext.add_noise
+    monkeypatch.setattr(
+        MechanismContext, "add_noise", lambda self, e, scale: np.where(e > 0, original(self, e, scale), 0)
+    )
     with pytest.raises(AssertionError):
         check(tmp_path, *CASES[2])
 
@@ -122,7 +126,7 @@ def test_a_run_that_leaves_empty_cells_alone_does_not_pass(tmp_path, monkeypatch
 def test_few_cells_raise_no_alarm(cells):
     """The recomputed loss is an interval that holds for any number of cells: never an alarm here."""
     rng = np.random.default_rng(0)
-    cost = Cost(Currency.GDP, Fraction(1, 16))
+    cost = Cost(Accounting.GDP, Fraction(1, 16))
     found = [
         recomputed(np.rint(rng.normal(0, 4, cells)).astype(np.int64), Law.ROUNDED_GAUSSIAN, l1=1, l2=1, cost=cost)
         for _ in range(200)
@@ -134,5 +138,5 @@ def test_few_cells_raise_no_alarm(cells):
 def test_the_recomputed_loss_has_teeth(scale, violated, wasted):
     rng = np.random.default_rng(0)
     noise = np.rint(rng.normal(0, scale, 10_000)).astype(np.int64)
-    found = recomputed(noise, Law.ROUNDED_GAUSSIAN, l1=1, l2=1, cost=Cost(Currency.GDP, Fraction(1, 16)))
+    found = recomputed(noise, Law.ROUNDED_GAUSSIAN, l1=1, l2=1, cost=Cost(Accounting.GDP, Fraction(1, 16)))
     assert (found.violated, found.wasted) == (violated, wasted)

@@ -22,18 +22,18 @@ from kit.curator.contexts import room_of
 from kit.curator.listed import Listed
 from kit.privacy.cases import COLOURS, PEOPLE
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Till, Window
+from understudy.curator import Curator, CuratorView, MechanismContext, Payments
 from understudy.errors import Refused
 from understudy.measurements import Identity, Partition
 from understudy.schema import Integer, Schema
 from understudy.synthesizers import SYNTHESIZERS, Workload, ignore_progress
 
 ROOT = Path(understudy.__file__).parent
-FORBIDDEN = (Custody, Room, Till, Listed)
+FORBIDDEN = (Curator, MechanismContext, Payments, Listed)
 
 
-def custody(**options: object) -> Custody:
-    return Custody(room_of(PEOPLE, COLOURS, **options), COLOURS)
+def custody(**options: object) -> Curator:
+    return Curator(room_of(PEOPLE, COLOURS, **options), COLOURS)
 
 
 def reachable(start: object, *, depth: int = 12) -> list[tuple[str, object]]:
@@ -62,13 +62,13 @@ def reachable(start: object, *, depth: int = 12) -> list[tuple[str, object]]:
 
 
 def test_a_window_leads_to_no_table():
-    assert [path for path, thing in reachable(Window(custody())) if isinstance(thing, FORBIDDEN)] == []
+    assert [path for path, thing in reachable(CuratorView(custody())) if isinstance(thing, FORBIDDEN)] == []
 
 
 def test_the_walk_has_teeth():
     """It finds the table behind a custody, and behind a window that would keep one."""
 
-    class Careless(Window):
+    class Careless(CuratorView):
         __slots__ = ("custody",)
 
     careless = Careless(custody())
@@ -78,7 +78,7 @@ def test_the_walk_has_teeth():
 
 
 def test_a_window_cannot_be_given_more():
-    window = Window(custody())
+    window = CuratorView(custody())
     with pytest.raises(AttributeError):
         window.table = 1  # type: ignore[attr-defined]
 
@@ -88,7 +88,7 @@ def test_what_a_synthesizer_makes_leads_to_no_table(method):
     """Neither its measurements nor its model."""
     curator = custody(epsilon=5)
     made = SYNTHESIZERS[method]()
-    measured = made.measure(Window(curator), Workload.of_order(COLOURS), ignore_progress)
+    measured = made.measure(CuratorView(curator), Workload.of_order(COLOURS), ignore_progress)
     model = made.estimate(COLOURS, measured, np.random.default_rng(0))
     for held in (measured, model):
         assert [path for path, thing in reachable(held) if isinstance(thing, FORBIDDEN)] == []
@@ -175,19 +175,19 @@ def test_the_public_rooms_run_without_the_private_ones(room):
 def test_an_estimate_that_would_stretch_a_score_is_refused(ask, estimate):
     """numpy would stretch a marginal to the estimate's shape, or wrap it around, and the sensitivity with it."""
     with pytest.raises(Refused):
-        getattr(Window(custody()), ask)({("colour",): estimate}, share=1)
+        getattr(CuratorView(custody()), ask)({("colour",): estimate}, share=1)
 
 
 @pytest.mark.parametrize("weights", [[np.inf, 1.0], [np.nan, 1.0], [0.0, 1.0], [-1.0, 1.0]], ids=str)
 def test_weights_that_are_none_are_refused(weights):
     with pytest.raises(Refused, match="Nothing was spent"):
-        Window(custody()).choose({("colour",): np.zeros(3), ("smoker",): np.zeros(2)}, share=1, weights=weights)
+        CuratorView(custody()).choose({("colour",): np.zeros(3), ("smoker",): np.zeros(2)}, share=1, weights=weights)
 
 
 def test_huge_weights_are_only_ratios():
     """A score times a weight must not leave 64 bits: whether it does would depend on the rows."""
     candidates = {("colour",): np.zeros(3), ("smoker",): np.zeros(2)}
-    assert Window(custody()).choose(candidates, share=1, weights=[1e300, 1e300]) in candidates
+    assert CuratorView(custody()).choose(candidates, share=1, weights=[1e300, 1e300]) in candidates
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -198,7 +198,7 @@ def test_maps_that_do_not_fit_are_refused(maps, relation):
     """Under replace a map onto one cell moves nothing and would be free: it has to be the map that is applied."""
     asked = custody(neighbours=relation)
     with pytest.raises(Refused, match="Nothing was spent"):
-        Window(asked).measure([("colour",)], share=1, maps=[maps])
+        CuratorView(asked).measure([("colour",)], share=1, maps=[maps])
     assert asked.left == 1
 
 
@@ -207,7 +207,7 @@ def test_a_quantile_too_fine_is_refused_before_rows_are_looked_at(alpha):
     """With many rows it would overflow, and whether it does would tell how many there are."""
     schema = Schema(columns=(Integer(name="x", min=0, max=9),))
     for rows in (0, 500):
-        asked = Custody(room_of([{"x": 3}] * rows, schema), schema)
+        asked = Curator(room_of([{"x": 3}] * rows, schema), schema)
         with pytest.raises(Refused, match="Nothing was spent"):
             asked.quantiles("x", [alpha], share=1)
         assert asked.left == 1

@@ -8,14 +8,14 @@ from fractions import Fraction
 import pytest
 
 from kit.releases.builders import statement
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.errors import ReleaseError
 from understudy.releases import BudgetStatement, BudgetStep
 
 
 def test_steps_add_up():
     spent = statement().spent
-    assert spent == Cost(Currency.GDP, Fraction(4, 1000), Fraction(1, 10**10))
+    assert spent == Cost(Accounting.GDP, Fraction(4, 1000), Fraction(1, 10**10))
     assert BudgetStatement().spent is None
 
 
@@ -35,15 +35,15 @@ def test_a_time_finer_than_a_day_has_no_place():
 
 
 def test_two_currencies_do_not_add_up():
-    steps = tuple(BudgetStep(asked="x", cost=Cost(c, Fraction(1))) for c in (Currency.PURE, Currency.GDP))
-    with pytest.raises(ReleaseError, match="one currency"):
+    steps = tuple(BudgetStep(asked="x", cost=Cost(c, Fraction(1))) for c in (Accounting.PURE, Accounting.GDP))
+    with pytest.raises(ReleaseError, match="one accounting"):
         BudgetStatement(steps=steps)
 
 
 @pytest.mark.parametrize("share", [Fraction(-1, 2), Fraction(3, 2)])
 def test_a_share_lies_between_none_and_all(share):
     with pytest.raises(ReleaseError, match="share"):
-        BudgetStep(asked="x", cost=Cost(Currency.PURE, Fraction(1)), share=share)
+        BudgetStep(asked="x", cost=Cost(Accounting.PURE, Fraction(1)), share=share)
 
 
 def test_what_was_reserved_is_not_negative():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import ReleaseError
 from understudy.releases import Guarantee, GuaranteeKind
@@ -16,7 +16,7 @@ from understudy.releases.guarantee import format_amount
 
 
 def private(**changes):
-    return Guarantee(**({"epsilon": Fraction(1), "currency": Currency.PURE, "amount": Fraction(1)} | changes))
+    return Guarantee(**({"epsilon": Fraction(1), "accounting": Accounting.PURE, "amount": Fraction(1)} | changes))
 
 
 def test_the_sentence_names_epsilon_delta_and_whom_it_protects():
@@ -30,7 +30,11 @@ def test_the_sentence_names_epsilon_delta_and_whom_it_protects():
 
 def test_what_was_declared_and_what_was_bought_is_listed():
     guarantee = private(
-        unit="patient", max_rows=5, currency=Currency.GDP, public=("the values of sex",), learned=("the bounds of age",)
+        unit="patient",
+        max_rows=5,
+        accounting=Accounting.GDP,
+        public=("the values of sex",),
+        learned=("the bounds of age",),
     )
     assert guarantee.details() == (
         "added up as μ² = 1 in all",
@@ -42,7 +46,7 @@ def test_what_was_declared_and_what_was_bought_is_listed():
 
 def test_a_notebook_shows_the_promise_and_not_its_fractions():
     third = Guarantee(
-        epsilon=Fraction(1, 3), currency=Currency.PURE, amount=Fraction(1, 3), public=("a<b: its values",)
+        epsilon=Fraction(1, 3), accounting=Accounting.PURE, amount=Fraction(1, 3), public=("a<b: its values",)
     )
     assert repr(third) == third.sentence()
     page = third._repr_html_()
@@ -64,7 +68,7 @@ def test_other_promises_say_what_they_are():
         {"delta": Fraction(1)},
         {"delta": Fraction(-1)},
         {"amount": Fraction(-1)},
-        {"currency": None},
+        {"accounting": None},
         {"unit": ""},
         {"max_rows": 0},
         {"kind": GuaranteeKind.NO_DATA},

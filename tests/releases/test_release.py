@@ -15,7 +15,7 @@ import pytest
 import understudy.releases as room
 from kit.releases import hostile
 from kit.releases.builders import EVERY_TYPE, SMALL, codes_of, guarantee, measured, model_of, release
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.errors import Refused, ReleaseError
 from understudy.measurements import Identity, Measurement, Measurements
@@ -173,10 +173,10 @@ def test_tables_alone_have_no_rows_to_give():
         {"kind": ReleaseKind.MICRODATA},
         {"microdata": codes_of(SMALL, 3)},
         {"guarantee": Guarantee.without_data()},
-        {"guarantee": Guarantee(epsilon=Fraction(1), currency=Currency.PURE, amount=Fraction(1))},
-        {"guarantee": Guarantee(epsilon=Fraction(1), currency=Currency.GDP, amount=Fraction(1, 10**6))},
+        {"guarantee": Guarantee(epsilon=Fraction(1), accounting=Accounting.PURE, amount=Fraction(1))},
+        {"guarantee": Guarantee(epsilon=Fraction(1), accounting=Accounting.GDP, amount=Fraction(1, 10**6))},
         {
-            "guarantee": Guarantee(epsilon=Fraction(1), currency=Currency.GDP, amount=Fraction(1))
+            "guarantee": Guarantee(epsilon=Fraction(1), accounting=Accounting.GDP, amount=Fraction(1))
         },  # the threshold's δ is not covered
         {"frame": "excel"},
         {"options": {"callback": print}},
@@ -267,7 +267,7 @@ def test_a_wide_given_asks_for_a_number_of_rows():
 def test_a_measurement_may_cost_all_there_is_and_not_more():
     def of(amount):
         one = Measurement(
-            ("sex",), (Identity(2),), np.array([1, 2]), Law.ROUNDED_GAUSSIAN, Fraction(3), Cost(Currency.GDP, amount)
+            ("sex",), (Identity(2),), np.array([1, 2]), Law.ROUNDED_GAUSSIAN, Fraction(3), Cost(Accounting.GDP, amount)
         )
         held = Measurements((one,))
         return Release(guarantee=guarantee(), schema=SMALL, measurements=held, model=model_of(SMALL, "product"))

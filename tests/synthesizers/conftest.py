@@ -13,7 +13,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Till, Window
+from understudy.curator import Curator, CuratorView, MechanismContext, Payments
 from understudy.schema import Schema
 from understudy.tables import Table, open_table
 from understudy.testing.trial import OpenCurator, TrialRows
@@ -42,7 +42,7 @@ def open_curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCurat
 
         def open_one(
             schema: Schema, rows: TrialRows, *, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
-        ) -> Window:
+        ) -> CuratorView:
             budget = Budget.of(epsilon, delta)
             filter = Filter.of(budget, threshold_delta=delta * THRESHOLDS)
             run = ledgers[neighbours].reserve(budget, event="conformance", filter=filter)
@@ -50,16 +50,16 @@ def open_curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenCurat
             if key not in tables:
                 cells = {name: pa.array(map(text, values), pa.string()) for name, values in rows.items()}
                 tables[key] = Table(open_table(pa.table(cells)), schema)
-            room = Room(
+            room = MechanismContext(
                 table=tables[key],
-                till=Till(run, filter),
+                till=Payments(run, filter),
                 neighbours=neighbours,
-                currency=filter.currency,
+                accounting=filter.accounting,
                 epsilon=epsilon,
                 max_rows=schema.unit.max_rows,
             )
-            custody = Custody(room, schema)
+            custody = Curator(room, schema)
             custody.hand_over()
-            return Window(custody)
+            return CuratorView(custody)
 
         yield open_one

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import understudy.curator.mechanisms.marginals
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
-from understudy.curator import Room
+from understudy.curator import MechanismContext
 from understudy.errors import Refused
 from understudy.synthesizers import SYNTHESIZERS
 from understudy.workflow.audit import audit, worst_neighbours
@@ -40,20 +40,20 @@ def test_no_synthesizer_gives_away_more_than_it_claims(name, relation):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("currency", Currency)
+@pytest.mark.parametrize("accounting", Accounting)
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", READ)
-def test_no_synthesizer_gives_away_more_than_it_claims_at_length(name, relation, currency):
-    budget = {"epsilon": 3, "delta": 0} if currency is Currency.PURE else BUDGET
+def test_no_synthesizer_gives_away_more_than_it_claims_at_length(name, relation, accounting):
+    budget = {"epsilon": 3, "delta": 0} if accounting is Accounting.PURE else BUDGET
     try:
-        found = audit(synthesizer=name, neighbours=relation, currency=currency, runs=20_000, **budget)
+        found = audit(synthesizer=name, neighbours=relation, accounting=accounting, runs=20_000, **budget)
     except Refused:
-        assert currency is Currency.PURE
+        assert accounting is Accounting.PURE
         assert SYNTHESIZERS[name].needs_delta
         return
     assert not found.violated, found.sentences()
     assert found.verdict.by_spread > 0.5 * found.verdict.claimed
-    if currency is Currency.GDP:
+    if accounting is Accounting.GDP:
         assert found.verdict.measured > 0.7 * found.verdict.claimed
 
 
@@ -66,21 +66,21 @@ def test_one_that_reads_nothing_claims_nothing():
 # Mutants
 
 
-def halved(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+def halved(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
     return exact + self.draw(self.law, scale / 2, exact.shape) if scale else exact.copy()
 
 
-def a_tenth_short(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+def a_tenth_short(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
     return exact + self.draw(self.law, scale * Fraction(9, 10), exact.shape) if scale else exact.copy()
 
 
-def only_where_somebody_is(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+def only_where_somebody_is(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
     return np.where(exact > 0, 0, 1) * self.draw(self.law, scale, exact.shape) + exact if scale else exact.copy()
 
 
 @pytest.mark.parametrize("name", READ)
 def test_half_of_the_noise_is_caught(name, monkeypatch):
-    monkeypatch.setattr(Room, "add_noise", halved)
+    monkeypatch.setattr(MechanismContext, "add_noise", halved)
     assert audit(synthesizer=name, runs=RUNS, **BUDGET).violated
 
 
@@ -88,7 +88,7 @@ def test_half_of_the_noise_is_caught(name, monkeypatch):
 @pytest.mark.parametrize("name", ["independent", "histogram"])
 def test_other_noise_is_caught(name, broken, runs, monkeypatch):
     """A tenth short shows as 1.076 of the claim or more, deviation 0.005."""
-    monkeypatch.setattr(Room, "add_noise", broken)
+    monkeypatch.setattr(MechanismContext, "add_noise", broken)
     assert audit(synthesizer=name, runs=runs, **BUDGET).violated
 
 
@@ -164,7 +164,7 @@ def test_one_run_refutes_nothing_and_spends_nothing(people, name, relation):
 
 @pytest.mark.parametrize("relation", Neighbours)
 def test_one_run_notices_that_there_is_no_noise(people, relation, monkeypatch):
-    monkeypatch.setattr(Room, "add_noise", lambda self, exact, scale: exact.copy())
+    monkeypatch.setattr(MechanismContext, "add_noise", lambda self, exact, scale: exact.copy())
     found = audit(
         people, people.with_suffix(".yaml"), synthesizer="histogram", epsilon=1, neighbours=relation, runs=100, seed=2
     )

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Window
+from understudy.curator import Curator, CuratorView
 from understudy.workflow.audit import AUDIT_SCHEMA, worst_neighbours
 from understudy.workflow.audit_harness import AuditHarness
 
@@ -21,13 +21,15 @@ TIMES = 4_000
 ESTIMATES = {("colour",): np.array([400.0, 0.0, 500.0]), ("smoker",): np.array([500.0, 480.0])}
 
 
-def heard(ask, *, relation=Neighbours.ADD_REMOVE, currency=Currency.PURE, epsilon=2) -> tuple[AuditHarness, Window]:
+def heard(
+    ask, *, relation=Neighbours.ADD_REMOVE, accounting=Accounting.PURE, epsilon=2
+) -> tuple[AuditHarness, CuratorView]:
     budget = Budget.of(epsilon, "1e-6")
-    half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
-    filter = Filter.of(budget, currency=currency, threshold_delta=half)
+    half = Fraction(0) if accounting is Accounting.PURE else budget.delta / 2
+    filter = Filter.of(budget, accounting=accounting, threshold_delta=half)
     hearing = AuditHarness(schema=AUDIT_SCHEMA, neighbours=relation, times=TIMES)
-    window = Window(
-        Custody(hearing.room(*worst_neighbours(relation), replace(filter), epsilon=budget.epsilon), AUDIT_SCHEMA)
+    window = CuratorView(
+        Curator(hearing.room(*worst_neighbours(relation), replace(filter), epsilon=budget.epsilon), AUDIT_SCHEMA)
     )
     ask(window)
     return hearing, window
@@ -61,8 +63,10 @@ def test_scores_are_likelihood_ratios(name, relation):
 
 def test_scores_of_several_questions_add_up():
     """Two independent halves of a Gaussian run have together the μ of the whole: scores with variance μ². False alarm 1e-6."""
-    one, _ = heard(lambda w: w.measure([("colour",)], share=1), currency=Currency.GDP)
-    two, _ = heard(lambda w: [w.measure([("colour",)], share=Fraction(1, 2)) for _ in range(2)], currency=Currency.GDP)
+    one, _ = heard(lambda w: w.measure([("colour",)], share=1), accounting=Accounting.GDP)
+    two, _ = heard(
+        lambda w: [w.measure([("colour",)], share=Fraction(1, 2)) for _ in range(2)], accounting=Accounting.GDP
+    )
     assert two.questions == 2
     assert abs(one.here.var() / two.here.var() - 1) < 5 * np.sqrt(4 / TIMES)
     assert stats.ks_2samp(one.here, one.there).pvalue < 1e-6
@@ -76,10 +80,10 @@ def test_one_price_is_paid():
 def test_a_question_without_a_known_law_is_said_to_be_unjudged():
     hearing = AuditHarness(schema=AUDIT_SCHEMA, neighbours=Neighbours.ADD_REMOVE, times=10)
     room = hearing.room(
-        *worst_neighbours(Neighbours.ADD_REMOVE), Filter(Currency.PURE, Fraction(1)), epsilon=Fraction(1)
+        *worst_neighbours(Neighbours.ADD_REMOVE), Filter(Accounting.PURE, Fraction(1)), epsilon=Fraction(1)
     )
     answer = room.till.pay(
-        {"mechanism": "new"}, Cost(Currency.PURE, Fraction(1)), lambda: 1, lambda exact: {"x": np.array(exact)}
+        {"mechanism": "new"}, Cost(Accounting.PURE, Fraction(1)), lambda: 1, lambda exact: {"x": np.array(exact)}
     )
     assert int(answer["x"]) == 1
     assert hearing.unheard == ["new"]

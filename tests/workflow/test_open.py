@@ -23,13 +23,13 @@ def test_an_epsilon_too_small_for_any_noise_is_refused_before_it_is_spent(epsilo
     assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]
 
 
-@pytest.mark.parametrize("currency", ["gdp", "zcdp"])
-def test_a_budget_too_small_for_any_gaussian_noise_is_refused_before_it_is_spent(currency, tmp_path):
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp"])
+def test_a_budget_too_small_for_any_gaussian_noise_is_refused_before_it_is_spent(accounting, tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("smoker\nyes\n")
     schema = Schema(columns=(Boolean(name="smoker"),))
     with pytest.raises(Refused, match=r"noise alone.*Nothing was spent"):
-        synthesize(path, schema, epsilon="1e-12", delta="1e-20", currency=currency)
+        synthesize(path, schema, epsilon="1e-12", delta="1e-20", accounting=accounting)
     assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.errors import Refused
 from understudy.measurements import Centring, Measurement, Measurements, Partition
 from understudy.schema import Boolean, Categorical, Identifier, Integer, Schema, Unit, parse_predicate
@@ -179,7 +179,7 @@ def test_noise_much_smaller_than_a_row_moves_few_cells(epsilon: int, power: int)
 
 def test_a_residual_alone_tells_no_count_and_says_none() -> None:
     """Of a pair by its residual alone, neither column known, nothing is said in rows; of coarser bins what was asked for is."""
-    cost = Cost(Currency.GDP, Fraction(1, 2))
+    cost = Cost(Accounting.GDP, Fraction(1, 2))
     pair = Measurement(("a", "sex"), (Centring(10), Centring(2)), np.zeros((10, 2), np.int64), LAW, Fraction(400), cost)
     bins = Measurement(("b",), (Partition((0,) * 5 + (1,) * 5),), np.zeros(2, np.int64), LAW, Fraction(4), cost)
     measured = Measurements((pair, bins, bins))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.measurements import AxisMap, Centring, Identity, Measurement, Measurements, Partition
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.schema import Integer, Schema
@@ -26,7 +26,7 @@ def look(clique: tuple[str, ...], scale: int, centred: bool) -> Measurement:
     maps: tuple[AxisMap, ...] = tuple((Centring if centred else Identity)(SIZES[n]) for n in clique)
     values = np.zeros([SIZES[n] for n in clique], np.int64)
     return Measurement(
-        clique, maps, values, Law.DISCRETE_GAUSSIAN, Fraction(scale), Cost(Currency.GDP, Fraction(1, 100))
+        clique, maps, values, Law.DISCRETE_GAUSSIAN, Fraction(scale), Cost(Accounting.GDP, Fraction(1, 100))
     )
 
 
@@ -56,7 +56,7 @@ def test_a_table_of_many_columns_costs_no_more_than_its_pairs() -> None:
         np.broadcast_to(np.int64(0), (2,) * 40),
         Law.DISCRETE_GAUSSIAN,
         Fraction(1),
-        Cost(Currency.GDP, Fraction(1)),
+        Cost(Accounting.GDP, Fraction(1)),
     )
     found = known_marginals(wide, Measurements((whole,)))
     assert len(found) == 40 + 780
@@ -70,6 +70,6 @@ def test_coarser_bins_tell_of_the_total_alone() -> None:
         np.zeros(2, np.int64),
         Law.DISCRETE_GAUSSIAN,
         Fraction(1),
-        Cost(Currency.GDP, Fraction(1)),
+        Cost(Accounting.GDP, Fraction(1)),
     )
     assert known_marginals(SCHEMA, Measurements((coarse,))) == ()

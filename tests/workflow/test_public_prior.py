@@ -168,13 +168,13 @@ def test_a_run_is_not_taken_up_with_another_workload(tmp_path):
     assert release(tmp_path, workload="label=c0", resume="r").statement.run == "r"
 
 
-@pytest.mark.parametrize(("delta", "currency"), [("0", None), ("1e-6", "zcdp")])
-def test_all_currencies_and_the_whole_budget(delta, currency, tmp_path):
+@pytest.mark.parametrize(("delta", "accounting"), [("0", None), ("1e-6", "zcdp")])
+def test_all_currencies_and_the_whole_budget(delta, accounting, tmp_path):
     made = release(
         tmp_path,
         epsilon=1,
         delta=delta,
-        currency=currency,
+        accounting=accounting,
         workload=["ranges=c0,c1", "triples"],
         public=pa.table(people(500, seed=2)),
     )

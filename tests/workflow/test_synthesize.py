@@ -59,7 +59,7 @@ def test_a_release_says_how_its_synthesizer_was_set(parquet: Path):
     ("words", "said"),
     [
         ({"neighbours": "both"}, "one of add_remove, replace"),
-        ({"currency": "gold"}, "one of pure, gdp, zcdp"),
+        ({"accounting": "gold"}, "one of pure, gdp, zcdp"),
         ({"seed": "a"}, "A seed is a whole number"),
         ({"seed": -1}, "A seed is a whole number"),
         ({"workload": 5}, "A workload is"),
@@ -115,9 +115,9 @@ def test_pure_runs_work_where_nothing_needs_delta_and_are_refused_where_somethin
 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-@pytest.mark.parametrize("currency", ["gdp", "zcdp", "pure"])
-def test_every_relation_and_currency_releases(few: Path, neighbours: str, currency: str):
-    release = us.synthesize(few, epsilon=2, delta="1e-7", neighbours=neighbours, currency=currency)
+@pytest.mark.parametrize("accounting", ["gdp", "zcdp", "pure"])
+def test_every_relation_and_currency_releases(few: Path, neighbours: str, accounting: str):
+    release = us.synthesize(few, epsilon=2, delta="1e-7", neighbours=neighbours, accounting=accounting)
     spent = release.statement.spent
     assert spent is not None
     assert spent.amount <= release.guarantee.amount

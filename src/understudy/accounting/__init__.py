@@ -22,7 +22,7 @@ from understudy.accounting.conversion import (
     rho_for,
     total_for,
 )
-from understudy.accounting.cost import Cost, Currency, Sensitivity
+from understudy.accounting.cost import Accounting, Cost, Sensitivity
 from understudy.accounting.expected_error import ExpectedNoise, expected_noise
 from understudy.accounting.filter import Filter, compose_parallel, compose_sequential
 from understudy.accounting.group import group_budget, group_cost
@@ -35,9 +35,9 @@ from understudy.accounting.sensitivity import marginal_sensitivity
 
 __all__ = [
     "DEFAULT_DELTA",
+    "Accounting",
     "Budget",
     "Cost",
-    "Currency",
     "ExpectedNoise",
     "Filter",
     "Law",

@@ -35,7 +35,7 @@ def advise_on_budget(budget: Budget, *, rows: int | None = None, noisy: bool = F
         return tuple(lines)
     kind = "noisy" if noisy else "declared"
     if rows * budget.epsilon < MIN_ROWS_TIMES_EPSILON:
-        whole = expected_noise(Filter.of(budget).total, Sensitivity(Fraction(1), Fraction(1)), budget.currency)
+        whole = expected_noise(Filter.of(budget).total, Sensitivity(Fraction(1), Fraction(1)), budget.accounting)
         off = 100 * whole.deviation / rows
         lines.append(
             f"{rows:,} rows (the {kind} number) are few for ε = {spell_value(budget.epsilon)}: a single count will be off by about"

@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.errors import InvalidBudget
 
 DEFAULT_DELTA = Fraction(1, 10**9)
@@ -86,9 +86,9 @@ class Budget:
         return cls(_parse_epsilon(epsilon), DEFAULT_DELTA if delta is None else _parse_delta(delta))
 
     @property
-    def currency(self) -> Currency:
+    def accounting(self) -> Accounting:
         """What a run on this budget adds up unless told otherwise: GDP where there is a δ, pure ε where there is none."""
-        return Currency.GDP if self.delta > 0 else Currency.PURE
+        return Accounting.GDP if self.delta > 0 else Accounting.PURE
 
     def split(self, *weights: Number) -> tuple[Budget, ...]:
         """This budget in parts, in proportion to the weights; the parts add up to the whole exactly.

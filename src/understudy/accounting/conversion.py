@@ -1,4 +1,4 @@
-"""From (ε, δ) to the currency of a run and back.
+"""From (ε, δ) to the accounting of a run and back.
 
 GDP (Dong, Roth, Su, "Gaussian differential privacy", 2022, Cor. 2.13): a μ-GDP mechanism is (ε, δ)-private exactly for
 
@@ -32,7 +32,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.errors import InvalidBudget
 
 if TYPE_CHECKING:
@@ -82,18 +82,18 @@ def rho_for(budget: Budget) -> Fraction:
     return Fraction(root) ** 2 * (1 - CONVERSION_MARGIN)
 
 
-def total_for(budget: Budget, currency: Currency | None = None) -> Fraction:
-    """How much of its currency a run on this budget may spend, rounded down.
+def total_for(budget: Budget, accounting: Accounting | None = None) -> Fraction:
+    """How much of its accounting a run on this budget may spend, rounded down.
 
     >>> total_for(Budget.of(1, 0))
     Fraction(1, 1)
     """
-    match currency or budget.currency:
-        case Currency.PURE:
+    match accounting or budget.accounting:
+        case Accounting.PURE:
             return budget.epsilon
-        case Currency.GDP:
+        case Accounting.GDP:
             return mu_squared_for(budget)
-        case Currency.ZCDP:
+        case Accounting.ZCDP:
             return rho_for(budget)
 
 
@@ -125,18 +125,18 @@ def epsilon_of_zcdp(rho: Fraction, delta: Fraction) -> Fraction:
     return _round_epsilon_up(_bisect_last_true(lambda epsilon: _log_delta_zcdp(root, epsilon) > target, 2 * high))
 
 
-def epsilon_of(currency: Currency, amount: Fraction, delta: Fraction) -> Fraction:
-    """ε of what a run has spent in its currency, at this δ, rounded up.
+def epsilon_of(accounting: Accounting, amount: Fraction, delta: Fraction) -> Fraction:
+    """ε of what a run has spent in its accounting, at this δ, rounded up.
 
-    >>> epsilon_of(Currency.PURE, Fraction(1, 2), Fraction(0))
+    >>> epsilon_of(Accounting.PURE, Fraction(1, 2), Fraction(0))
     Fraction(1, 2)
     """
-    match currency:
-        case Currency.PURE:
+    match accounting:
+        case Accounting.PURE:
             return amount
-        case Currency.GDP:
+        case Accounting.GDP:
             return epsilon_of_gdp(amount, delta)
-        case Currency.ZCDP:
+        case Accounting.ZCDP:
             return epsilon_of_zcdp(amount, delta)
 
 

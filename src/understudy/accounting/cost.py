@@ -1,6 +1,6 @@
-"""What an answer costs, in the currency its run was opened in.
+"""What an answer costs, in the accounting its run was opened in.
 
-A run is pure, GDP or zCDP from its first charge to its last, so amounts of one currency simply add up: ε, μ² or ρ. What a threshold
+A run is pure, GDP or zCDP from its first charge to its last, so amounts of one accounting simply add up: ε, μ² or ρ. What a threshold
 risks on top (δ) adds up beside it. Amounts are exact fractions; only a sum too
 long to write down is rounded, and then up.
 """
@@ -15,10 +15,10 @@ from fractions import Fraction
 _MAX_COST_DENOMINATOR, _ROUNDED_COST_DENOMINATOR = 2**1024, 2**512
 
 
-class Currency(StrEnum):
+class Accounting(StrEnum):
     """The measure of privacy loss a run adds up.
 
-    >>> [str(currency) for currency in Currency]
+    >>> [str(accounting) for accounting in Accounting]
     ['pure', 'gdp', 'zcdp']
     """
 
@@ -36,11 +36,11 @@ class Currency(StrEnum):
 class Cost:
     """An exact price.
 
-    >>> Cost(Currency.PURE, Fraction(1, 2)) + Cost(Currency.PURE, Fraction(1, 4))
-    Cost(currency=<Currency.PURE: 'pure'>, amount=Fraction(3, 4), delta=Fraction(0, 1))
+    >>> Cost(Accounting.PURE, Fraction(1, 2)) + Cost(Accounting.PURE, Fraction(1, 4))
+    Cost(accounting=<Accounting.PURE: 'pure'>, amount=Fraction(3, 4), delta=Fraction(0, 1))
     """
 
-    currency: Currency
+    accounting: Accounting
     amount: Fraction
     delta: Fraction = Fraction(0)
 
@@ -49,9 +49,9 @@ class Cost:
         assert self.delta >= 0, "a cost is never negative"
 
     def __add__(self, other: Cost) -> Cost:
-        assert self.currency is other.currency, "costs of two currencies do not add up"
+        assert self.accounting is other.accounting, "costs of two accountings do not add up"
         return Cost(
-            self.currency,
+            self.accounting,
             round_up_long_amount(self.amount + other.amount),
             round_up_long_amount(self.delta + other.delta),
         )

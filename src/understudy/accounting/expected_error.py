@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from understudy.accounting.cost import Currency, Sensitivity
+from understudy.accounting.cost import Accounting, Sensitivity
 from understudy.accounting.law import Law
 from understudy.accounting.pricing import default_law, scale_for
 
@@ -25,16 +25,16 @@ class ExpectedNoise:
 
 
 def expected_noise(
-    amount: Fraction, sensitivity: Sensitivity, currency: Currency, *, law: Law | None = None, parts: int = 1
+    amount: Fraction, sensitivity: Sensitivity, accounting: Accounting, *, law: Law | None = None, parts: int = 1
 ) -> ExpectedNoise:
     """The error of one cell when `amount` is divided evenly over `parts` such answers.
 
-    >>> one = expected_noise(Fraction(1), Sensitivity(Fraction(1), Fraction(1)), Currency.PURE)
+    >>> one = expected_noise(Fraction(1), Sensitivity(Fraction(1), Fraction(1)), Accounting.PURE)
     >>> f"{one.deviation:.3f} {one.within_95}"
     '1.357 3'
     """
-    chosen = law or default_law(currency)
-    scale = scale_for(chosen, amount / parts, sensitivity, currency)
+    chosen = law or default_law(accounting)
+    scale = scale_for(chosen, amount / parts, sensitivity, accounting)
     return ExpectedNoise(
         law=chosen,
         scale=scale,

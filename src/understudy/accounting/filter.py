@@ -1,6 +1,6 @@
 """Filters: admit or refuse a question before any data is touched; and how costs add up across questions.
 
-A run is given an amount of one currency. A question is admitted when what was spent plus its price stays within the
+A run is given an amount of one accounting. A question is admitted when what was spent plus its price stays within the
 amount, however the question was chosen: by a plan, or in view of earlier answers. That is enough for privacy with
 adaptively chosen prices, for pure ε (Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", 2016), for ρ
 (Feldman, Zrnic, "Individual privacy accounting via a Rényi filter", 2021) and for μ² (Koskela, Tobaben, Honkela,
@@ -16,25 +16,25 @@ from fractions import Fraction
 
 from understudy.accounting.budget import Budget, spell_value, spell_values_apart
 from understudy.accounting.conversion import total_for
-from understudy.accounting.cost import Cost, Currency, round_up_long_amount
+from understudy.accounting.cost import Accounting, Cost, round_up_long_amount
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import BudgetExceeded, InvalidBudget
 
-ACCOUNTING_SYMBOLS = {Currency.PURE: "ε", Currency.GDP: "μ²", Currency.ZCDP: "ρ"}
-"""How an amount of a currency is written."""
+ACCOUNTING_SYMBOLS = {Accounting.PURE: "ε", Accounting.GDP: "μ²", Accounting.ZCDP: "ρ"}
+"""How an amount of each accounting is written."""
 
 
 @dataclass
 class Filter:
     """What one run may spend, and what it has spent.
 
-    >>> run = Filter(Currency.PURE, Fraction(1))
-    >>> run.admit(Cost(Currency.PURE, Fraction(3, 4)))
-    >>> run.admits(Cost(Currency.PURE, Fraction(1, 2))), run.left
+    >>> run = Filter(Accounting.PURE, Fraction(1))
+    >>> run.admit(Cost(Accounting.PURE, Fraction(3, 4)))
+    >>> run.admits(Cost(Accounting.PURE, Fraction(1, 2))), run.left
     (False, Fraction(1, 4))
     """
 
-    currency: Currency
+    accounting: Accounting
     total: Fraction
     delta: Fraction = Fraction(0)
     """δ set aside for thresholds; what the conversion of the total uses is not part of it."""
@@ -42,7 +42,9 @@ class Filter:
     spent_delta: Fraction = field(default=Fraction(0), kw_only=True)
 
     @classmethod
-    def of(cls, budget: Budget, *, currency: Currency | None = None, threshold_delta: Fraction = Fraction(0)) -> Filter:
+    def of(
+        cls, budget: Budget, *, accounting: Accounting | None = None, threshold_delta: Fraction = Fraction(0)
+    ) -> Filter:
         """The filter of a run on this budget; in a GDP or zCDP run `threshold_delta` of its δ is set aside for thresholds.
 
         A pure run needs no δ for itself, so all of it is there for thresholds.
@@ -50,8 +52,8 @@ class Filter:
         >>> Filter.of(Budget.of(1, 0)).total
         Fraction(1, 1)
         """
-        chosen = currency or budget.currency
-        if chosen is Currency.PURE:
+        chosen = accounting or budget.accounting
+        if chosen is Accounting.PURE:
             return cls(chosen, budget.epsilon, budget.delta)
         if not 0 <= threshold_delta < budget.delta:
             raise InvalidBudget(
@@ -63,17 +65,17 @@ class Filter:
     def fits_budget(self, budget: Budget) -> bool:
         """Whether everything this filter admits stays within the budget.
 
-        >>> Filter(Currency.PURE, Fraction(2)).fits_budget(Budget.of(1))
+        >>> Filter(Accounting.PURE, Fraction(2)).fits_budget(Budget.of(1))
         False
         """
-        if self.currency is Currency.PURE:
+        if self.accounting is Accounting.PURE:
             return self.total <= budget.epsilon and self.delta <= budget.delta
-        whole = Filter.of(budget, currency=self.currency, threshold_delta=self.delta)
+        whole = Filter.of(budget, accounting=self.accounting, threshold_delta=self.delta)
         return self.total <= whole.total
 
     @property
     def left(self) -> Fraction:
-        """What can still be spent of the currency."""
+        """What can still be spent of the accounting."""
         return self.total - self.spent
 
     @property
@@ -83,17 +85,17 @@ class Filter:
 
     def admits(self, cost: Cost) -> bool:
         """Whether a question at this price would be answered."""
-        if cost.currency is not self.currency:
+        if cost.accounting is not self.accounting:
             raise InvalidBudget(
-                f"This run adds up {ACCOUNTING_SYMBOLS[self.currency]} and the question is priced in {ACCOUNTING_SYMBOLS[cost.currency]}:"
-                " price it in the run's currency. Nothing was spent."
+                f"This run adds up {ACCOUNTING_SYMBOLS[self.accounting]} and the question is priced in {ACCOUNTING_SYMBOLS[cost.accounting]}:"
+                " price it in the run's accounting. Nothing was spent."
             )
         return self.spent + cost.amount <= self.total and self.spent_delta + cost.delta <= self.delta
 
     def admit(self, cost: Cost) -> None:
         """Pay, or raise BudgetExceeded and leave everything as it was."""
         if not self.admits(cost):
-            symbol, asked, left, total = ACCOUNTING_SYMBOLS[self.currency], cost.amount, self.left, self.total
+            symbol, asked, left, total = ACCOUNTING_SYMBOLS[self.accounting], cost.amount, self.left, self.total
             if self.spent + cost.amount <= self.total:
                 symbol, asked, left, total = "δ", cost.delta, self.left_delta, self.delta
             price, rest = spell_values_apart(asked, left)
@@ -110,7 +112,7 @@ class Filter:
 def compose_sequential(costs: Iterable[Cost]) -> Cost:
     """The cost of answering all of them about the same rows.
 
-    >>> compose_sequential(Cost(Currency.PURE, Fraction(x)) for x in ("0.5", "0.2", "0.25", "0.25")).amount
+    >>> compose_sequential(Cost(Accounting.PURE, Fraction(x)) for x in ("0.5", "0.2", "0.25", "0.25")).amount
     Fraction(6, 5)
     """
     first, *rest = costs
@@ -123,7 +125,7 @@ def compose_parallel(costs: Sequence[Cost], neighbours: Neighbours, *, constant_
     Under add/remove a unit is in one part: the dearest counts. Under replace it may leave one part and enter another: the two dearest
     count. Where the rows of one unit may lie in several parts, nothing is saved.
 
-    >>> parts = [Cost(Currency.PURE, Fraction("0.2")), Cost(Currency.PURE, Fraction("0.25"))]
+    >>> parts = [Cost(Accounting.PURE, Fraction("0.2")), Cost(Accounting.PURE, Fraction("0.25"))]
     >>> compose_parallel(parts, Neighbours.ADD_REMOVE).amount, compose_parallel(parts, Neighbours.REPLACE).amount
     (Fraction(1, 4), Fraction(9, 20))
     """
@@ -132,4 +134,4 @@ def compose_parallel(costs: Sequence[Cost], neighbours: Neighbours, *, constant_
         return together
     touched = 1 if neighbours is Neighbours.ADD_REMOVE else 2
     amounts, deltas = sorted(c.amount for c in costs), sorted(c.delta for c in costs)
-    return Cost(together.currency, sum(amounts[-touched:], Fraction(0)), sum(deltas[-touched:], Fraction(0)))
+    return Cost(together.accounting, sum(amounts[-touched:], Fraction(0)), sum(deltas[-touched:], Fraction(0)))

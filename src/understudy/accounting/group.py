@@ -11,14 +11,14 @@ from fractions import Fraction
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.conversion import CONVERSION_MARGIN, SMALLEST_DOUBLE
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.errors import Refused
 
 
 def group_cost(cost: Cost, size: int) -> Cost:
     """The cost of an answer for `size` units together.
 
-    >>> group_cost(Cost(Currency.ZCDP, Fraction(1, 8)), 2).amount
+    >>> group_cost(Cost(Accounting.ZCDP, Fraction(1, 8)), 2).amount
     Fraction(1, 2)
     """
     assert size >= 1, "a group has at least one member"
@@ -26,8 +26,8 @@ def group_cost(cost: Cost, size: int) -> Cost:
         raise Refused(
             "A cost with a δ of its own has no group cost: convert it to (ε, δ) first and use group_budget. Nothing was spent."
         )
-    factor = size if cost.currency is Currency.PURE else size**2
-    return Cost(cost.currency, cost.amount * factor, cost.delta)
+    factor = size if cost.accounting is Accounting.PURE else size**2
+    return Cost(cost.accounting, cost.amount * factor, cost.delta)
 
 
 def group_budget(budget: Budget, size: int) -> Budget:

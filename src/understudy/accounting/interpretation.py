@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from understudy.accounting.budget import Budget, spell_value
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 
 ACCUSATION_FALSE_ALARM_RATE = 0.01
@@ -99,14 +99,14 @@ class BudgetInterpretation:
 def interpret_budget(
     budget: Budget,
     *,
-    currency: Currency = Currency.PURE,
+    accounting: Accounting = Accounting.PURE,
     amount: Fraction = Fraction(0),
     thresholds: Fraction = Fraction(0),
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> BudgetInterpretation:
     """What this budget means for one person; `amount` is what a GDP run adds up to (μ²), `thresholds` the δ set aside beside it.
 
-    >>> f"{interpret_budget(Budget.of(1, '1e-9'), currency=Currency.GDP, amount=Fraction(33114, 10**6)).right:.3f}"
+    >>> f"{interpret_budget(Budget.of(1, '1e-9'), accounting=Accounting.GDP, amount=Fraction(33114, 10**6)).right:.3f}"
     '0.536'
     """
     epsilon, delta = float(min(budget.epsilon, Fraction(700))), float(budget.delta)
@@ -114,7 +114,7 @@ def interpret_budget(
     # No run is worse than its (ε, δ); a GDP run is usually much better.
     right = (factor + delta) / (1 + factor)
     found = min(factor * ACCUSATION_FALSE_ALARM_RATE + delta, 1 - (1 - delta - ACCUSATION_FALSE_ALARM_RATE) / factor)
-    if currency is Currency.GDP and amount > 0:
+    if accounting is Accounting.GDP and amount > 0:
         from scipy.special import ndtr, ndtri
 
         mu = math.sqrt(float(amount))

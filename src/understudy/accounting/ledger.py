@@ -208,7 +208,7 @@ class Ledger:
                 detail={
                     "epsilon": str(budget.epsilon),
                     "delta": str(budget.delta),
-                    "currency": str(filter.currency),
+                    "currency": str(filter.accounting),
                     "total": str(filter.total),
                     "total_delta": str(filter.delta),
                     **({"table": dict(table)} if table else {}),

@@ -28,7 +28,7 @@ import math
 from fractions import Fraction
 
 from understudy.accounting.conversion import mu_squared_of_pure, pure_of_mu_squared, rho_of_pure
-from understudy.accounting.cost import Cost, Currency, Sensitivity
+from understudy.accounting.cost import Accounting, Cost, Sensitivity
 from understudy.accounting.law import Law
 from understudy.errors import InvalidBudget, Refused
 
@@ -45,118 +45,118 @@ MAX_GDP_CHOICE_EPSILON = Fraction(4)
 """Largest ε of one private choice for which `CHOICE_MU_SQUARED` is shown to be enough."""
 
 
-def default_law(currency: Currency) -> Law:
-    """The noise that costs least in this currency.
+def default_law(accounting: Accounting) -> Law:
+    """The noise that costs least in this accounting.
 
-    >>> default_law(Currency.GDP)
+    >>> default_law(Accounting.GDP)
     <Law.ROUNDED_GAUSSIAN: 'rounded_gaussian'>
     """
-    match currency:
-        case Currency.PURE:
+    match accounting:
+        case Accounting.PURE:
             return Law.DISCRETE_LAPLACE
-        case Currency.GDP:
+        case Accounting.GDP:
             return Law.ROUNDED_GAUSSIAN
-        case Currency.ZCDP:
+        case Accounting.ZCDP:
             return Law.DISCRETE_GAUSSIAN
 
 
-def price(law: Law, scale: Fraction, sensitivity: Sensitivity, currency: Currency) -> Cost:
+def price(law: Law, scale: Fraction, sensitivity: Sensitivity, accounting: Accounting) -> Cost:
     """What integers with this sensitivity cost when released with this noise.
 
-    >>> price(Law.ROUNDED_GAUSSIAN, Fraction(10), Sensitivity(Fraction(1), Fraction(1)), Currency.GDP).amount
+    >>> price(Law.ROUNDED_GAUSSIAN, Fraction(10), Sensitivity(Fraction(1), Fraction(1)), Accounting.GDP).amount
     Fraction(1, 100)
     """
-    _refuse_unpriced_law(law, currency)
+    _refuse_unpriced_law(law, accounting)
     if sensitivity.l1 == 0:
-        return Cost(currency, Fraction(0))
+        return Cost(accounting, Fraction(0))
     if scale <= 0:
         raise Refused("Noise needs a scale above 0: without noise the answer has no price. Nothing was spent.")
     if law is Law.DISCRETE_LAPLACE:
-        return Cost(currency, _amount_of_pure(sensitivity.l1 / scale, currency))
+        return Cost(accounting, _amount_of_pure(sensitivity.l1 / scale, accounting))
     mu_squared = sensitivity.l2_squared / scale**2
-    return Cost(currency, mu_squared if currency is Currency.GDP else mu_squared / 2)
+    return Cost(accounting, mu_squared if accounting is Accounting.GDP else mu_squared / 2)
 
 
-def scale_for(law: Law, amount: Fraction, sensitivity: Sensitivity, currency: Currency) -> Fraction:
+def scale_for(law: Law, amount: Fraction, sensitivity: Sensitivity, accounting: Accounting) -> Fraction:
     """The smallest scale on the grid whose `price` is at most `amount`; 0, no noise at all, where nothing can change.
 
-    >>> scale_for(Law.DISCRETE_LAPLACE, Fraction(1, 2), Sensitivity(Fraction(1), Fraction(1)), Currency.PURE)
+    >>> scale_for(Law.DISCRETE_LAPLACE, Fraction(1, 2), Sensitivity(Fraction(1), Fraction(1)), Accounting.PURE)
     Fraction(2, 1)
     """
-    _refuse_unpriced_law(law, currency)
+    _refuse_unpriced_law(law, accounting)
     if amount <= 0:
         raise InvalidBudget("A share of 0 buys no answer: give this question a part of the budget. Nothing was spent.")
     if sensitivity.l1 == 0:
         return Fraction(0)
     if law is Law.DISCRETE_LAPLACE:
-        match currency:
-            case Currency.PURE:
+        match accounting:
+            case Accounting.PURE:
                 return _round_scale_up(sensitivity.l1 / amount)
-            case Currency.GDP:
+            case Accounting.GDP:
                 return _round_scale_up(sensitivity.l1 / pure_of_mu_squared(amount))
-            case Currency.ZCDP:
+            case Accounting.ZCDP:
                 return _root_up(sensitivity.l1**2 / (2 * amount))
-    mu_squared = amount if currency is Currency.GDP else 2 * amount
+    mu_squared = amount if accounting is Accounting.GDP else 2 * amount
     return _root_up(sensitivity.l2_squared / mu_squared)
 
 
-def price_choice(epsilon: Fraction, currency: Currency) -> Cost:
+def price_choice(epsilon: Fraction, accounting: Accounting) -> Cost:
     """What one draw of the exponential mechanism costs: P(y) ∝ exp(ε·score(y) / (2Δ)), or without the 2 where all scores move one way.
 
-    >>> price_choice(Fraction(1), Currency.ZCDP).amount
+    >>> price_choice(Fraction(1), Accounting.ZCDP).amount
     Fraction(1, 8)
     """
     if epsilon <= 0:
         raise InvalidBudget("A private choice needs an ε above 0. Nothing was spent.")
-    match currency:
-        case Currency.PURE:
-            return Cost(currency, epsilon)
-        case Currency.ZCDP:
-            return Cost(currency, epsilon**2 / 8)
-        case Currency.GDP if epsilon > MAX_GDP_CHOICE_EPSILON:
+    match accounting:
+        case Accounting.PURE:
+            return Cost(accounting, epsilon)
+        case Accounting.ZCDP:
+            return Cost(accounting, epsilon**2 / 8)
+        case Accounting.GDP if epsilon > MAX_GDP_CHOICE_EPSILON:
             raise Refused(
                 f"In a GDP run a private choice has a price up to ε = {MAX_GDP_CHOICE_EPSILON}: use a smaller ε. Nothing was spent."
             )
-        case Currency.GDP:
-            return Cost(currency, CHOICE_MU_SQUARED * epsilon**2)
+        case Accounting.GDP:
+            return Cost(accounting, CHOICE_MU_SQUARED * epsilon**2)
 
 
-def choice_epsilon_for(amount: Fraction, currency: Currency) -> Fraction:
+def choice_epsilon_for(amount: Fraction, accounting: Accounting) -> Fraction:
     """The largest ε of a private choice whose price is at most `amount`, roots rounded down to the grid; at most 4 in a GDP run.
 
-    >>> choice_epsilon_for(Fraction(1, 8), Currency.ZCDP)
+    >>> choice_epsilon_for(Fraction(1, 8), Accounting.ZCDP)
     Fraction(1, 1)
     """
-    match currency:
-        case Currency.PURE:
+    match accounting:
+        case Accounting.PURE:
             epsilon = amount
-        case Currency.ZCDP:
+        case Accounting.ZCDP:
             epsilon = _root_down(8 * amount)
-        case Currency.GDP:
+        case Accounting.GDP:
             epsilon = min(MAX_GDP_CHOICE_EPSILON, _root_down(amount / CHOICE_MU_SQUARED))
     if epsilon <= 0:
         raise InvalidBudget("This share of the budget is too small for a private choice. Nothing was spent.")
     return epsilon
 
 
-def _refuse_unpriced_law(law: Law, currency: Currency) -> None:
-    if currency is Currency.PURE and law is not Law.DISCRETE_LAPLACE:
+def _refuse_unpriced_law(law: Law, accounting: Accounting) -> None:
+    if accounting is Accounting.PURE and law is not Law.DISCRETE_LAPLACE:
         raise Refused(
             "Gaussian noise is never purely private: use discrete Laplace noise, or give the run a δ above 0. Nothing was spent."
         )
-    if currency is Currency.GDP and law is Law.DISCRETE_GAUSSIAN:
+    if accounting is Accounting.GDP and law is Law.DISCRETE_GAUSSIAN:
         raise Refused(
             "Discrete Gaussian noise has no price in GDP: use rounded Gaussian noise, or a zCDP run. Nothing was spent."
         )
 
 
-def _amount_of_pure(epsilon: Fraction, currency: Currency) -> Fraction:
-    match currency:
-        case Currency.PURE:
+def _amount_of_pure(epsilon: Fraction, accounting: Accounting) -> Fraction:
+    match accounting:
+        case Accounting.PURE:
             return epsilon
-        case Currency.GDP:
+        case Accounting.GDP:
             return mu_squared_of_pure(epsilon)
-        case Currency.ZCDP:
+        case Accounting.ZCDP:
             return rho_of_pure(epsilon)
 
 

@@ -18,7 +18,7 @@ import hashlib
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import LedgerEntry, read_amount
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledgerfile import LedgerFile, append_entry, read_last_entry
 from understudy.errors import BudgetExceeded, LedgerError, LedgerTampered
@@ -108,7 +108,7 @@ class LedgerRun:
                     "request": digest,
                     "amount": str(cost.amount),
                     "delta": str(cost.delta),
-                    "currency": str(cost.currency),
+                    "currency": str(cost.accounting),
                     "run_spent": str(filter.spent),
                     "run_spent_delta": str(filter.spent_delta),
                 },
@@ -157,7 +157,7 @@ class LedgerRun:
         """The filter after the last charge."""
         facts = self._reserved.facts
         filter = Filter(
-            Currency(str(facts["currency"])), read_amount(facts["total"]), read_amount(facts["total_delta"])
+            Accounting(str(facts["currency"])), read_amount(facts["total"]), read_amount(facts["total_delta"])
         )
         if charge is not None:
             filter.spent = read_amount(charge.facts["run_spent"])

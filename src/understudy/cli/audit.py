@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @options.epsilon
 @options.delta
 @options.neighbours
-@options.currency
+@options.accounting
 @click.option(
     "--runs",
     type=click.IntRange(100, 5_000_000),
@@ -55,7 +55,7 @@ def audit(
     epsilon: str,
     delta: str | None,
     neighbours: str,
-    currency: str | None,
+    accounting: str | None,
     runs: int,
     canaries: int,
     ledger: Path | None,
@@ -89,7 +89,7 @@ def audit(
             epsilon=epsilon,
             delta=delta,
             neighbours=neighbours,
-            currency=currency,
+            accounting=accounting,
             runs=runs,
             canaries=canaries,
             ledger=ledger,
@@ -117,7 +117,7 @@ def audit_facts(found: Audit) -> dict[str, object]:
             "questions": found.questions,
             "runs": found.runs,
             "not_judged": list(found.unheard),
-            "currency": str(verdict.currency),
+            "accounting": str(verdict.accounting),
             "claimed": verdict.claimed,
             "measured": verdict.measured,
             "measured_by_spread": verdict.by_spread,

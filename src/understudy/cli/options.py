@@ -26,8 +26,8 @@ neighbours = click.option(
     show_default=True,
     help="Which tables must be hard to tell apart: one row more or less, or one row exchanged (then the number of rows is public).",
 )
-currency = click.option(
-    "--currency",
+accounting = click.option(
+    "--accounting",
     type=click.Choice(ACCOUNTING_CHOICES),
     help="What the run adds up. Default: gdp where δ > 0, pure where it is 0.",
 )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @settings.setting
 @settings.workload
 @options.neighbours
-@options.currency
+@options.accounting
 @options.as_json
 @click.pass_obj
 def plan(
@@ -50,7 +50,7 @@ def plan(
     set_options: tuple[str, ...],
     workload: tuple[str, ...],
     neighbours: str,
-    currency: str | None,
+    accounting: str | None,
     as_json: bool,
 ) -> None:
     """What `synthesize` with the same options would cost and how exact it would be. Reads SCHEMA only."""
@@ -71,7 +71,7 @@ def plan(
                 delta=delta,
                 synthesizer=method,
                 neighbours=neighbours,
-                currency=currency,
+                accounting=accounting,
                 workload=workload,
             )
         else:
@@ -82,7 +82,7 @@ def plan(
                 rows=rows,
                 synthesizer=method,
                 neighbours=neighbours,
-                currency=currency,
+                accounting=accounting,
                 workload=workload,
                 progress=screen.step,
             )
@@ -98,7 +98,7 @@ def plan_facts(plan: Plan) -> dict[str, object]:
         "synthesizer": plan.synthesizer,
         "epsilon": plan.budget.epsilon,
         "delta": plan.budget.delta,
-        "currency": str(plan.currency),
+        "accounting": str(plan.accounting),
         "amount": plan.amount,
         "discovery": plan.discovery,
         "stages": dict(plan.stages),

@@ -54,7 +54,7 @@ SELECTION_STEPS = frozenset({"choice", "errors"})
 )
 @click.option("--dataset", metavar="NAME", help="The dataset's name in the ledger, as its owner calls it.")
 @options.neighbours
-@options.currency
+@options.accounting
 @options.csv_options
 @click.option("--resume", metavar="RUN", help="Take up a run that was cut off, at no new cost.")
 @options.seed
@@ -91,7 +91,7 @@ def synthesize(
     ledger: Path | None,
     dataset: str | None,
     neighbours: str,
-    currency: str | None,
+    accounting: str | None,
     delimiter: str | None,
     encoding: str | None,
     multiline: bool,
@@ -143,7 +143,7 @@ def synthesize(
                 ledger=ledger,
                 dataset=dataset,
                 neighbours=neighbours,
-                currency=currency,
+                accounting=accounting,
                 workload=workload,
                 public=public,
                 resume=resume,

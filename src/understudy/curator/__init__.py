@@ -1,25 +1,25 @@
 """The door: charge, then measure, choose or discover. The only room where rows and noise meet."""
 
-from understudy.curator.context import Room, TableProtocol
-from understudy.curator.curator import Custody
+from understudy.curator.context import MechanismContext, TableProtocol
+from understudy.curator.curator import Curator
 from understudy.curator.discovery.close import discovery_shares as discovery_shares
 from understudy.curator.discovery.close import needs_delta
 from understudy.curator.mechanisms.scores import CHOICE_SCORES, Score, check_score
 from understudy.curator.mechanisms.sparse_histogram import check_epsilon, laplace_threshold, threshold
 from understudy.curator.mechanisms.sums import Mean, Sum
-from understudy.curator.payment import Till
-from understudy.curator.view import Window
+from understudy.curator.payment import Payments
+from understudy.curator.view import CuratorView
 
 __all__ = [
     "CHOICE_SCORES",
-    "Custody",
+    "Curator",
+    "CuratorView",
     "Mean",
-    "Room",
+    "MechanismContext",
+    "Payments",
     "Score",
     "Sum",
     "TableProtocol",
-    "Till",
-    "Window",
     "check_epsilon",
     "check_score",
     "discovery_shares",

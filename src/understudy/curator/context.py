@@ -10,11 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Currency, Sensitivity
+from understudy.accounting.cost import Accounting, Sensitivity
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import default_law, scale_for
-from understudy.curator.payment import Till
+from understudy.curator.payment import Payments
 from understudy.errors import Refused
 from understudy.measurements import Clique
 from understudy.noise import draw_noise
@@ -66,25 +66,25 @@ class TableProtocol(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Room:
+class MechanismContext:
     """Rows, till and noise. `draw` can be replaced by tests, through this constructor and nowhere else."""
 
     table: TableProtocol
-    till: Till
+    till: Payments
     neighbours: Neighbours
-    currency: Currency
+    accounting: Accounting
     epsilon: Fraction
     max_rows: int = 1
     draw: Draw = draw_noise
 
     @property
     def law(self) -> Law:
-        """The law of noise that this run's currency prices exactly."""
-        return default_law(self.currency)
+        """The law of noise that this run's accounting prices exactly."""
+        return default_law(self.accounting)
 
     def scale(self, amount: Fraction, sensitivity: Sensitivity) -> Fraction:
         """The smallest scale on the grid whose price is at most `amount`; refused here, before the charge, where none is drawn so wide."""
-        scale = scale_for(self.law, amount, sensitivity, self.currency)
+        scale = scale_for(self.law, amount, sensitivity, self.accounting)
         if scale > MAX_NOISE_SCALE:
             raise Refused(
                 "This part of the budget buys noise wider than any that is drawn (2^50), so nothing was asked. Use a larger ε"

@@ -1,4 +1,4 @@
-"""Custody: the curator's inside. Rows, noise and account meet here and nowhere else.
+"""The curator. Rows, noise and account meet here and nowhere else.
 
 Outside, this object is seen only through the narrow protocol in `synthesizers.base`: it answers what has a price and nothing more.
 """
@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.context import Room, TableProtocol
+from understudy.curator.context import MechanismContext, TableProtocol
 from understudy.curator.discovery import close, extras
 from understudy.curator.mechanisms import marginals, quantiles, select_cell, select_marginal, sparse_histogram, sums
 from understudy.curator.mechanisms.sums import Mean, Sum
@@ -25,10 +25,10 @@ from understudy.schema import Lattice, Schema
 from understudy.schema.predicates.rules import BrokenRowPolicy
 
 
-class Custody:
+class Curator:
     """Answers what has a price. `share` is always a part of the budget handed over (`hand_over`), exact."""
 
-    def __init__(self, room: Room, schema: Schema) -> None:
+    def __init__(self, room: MechanismContext, schema: Schema) -> None:
         self._room = room
         self._schema = schema
         self._known = Measurements()
@@ -46,9 +46,9 @@ class Custody:
         return self._room.neighbours
 
     @property
-    def currency(self) -> Currency:
+    def accounting(self) -> Accounting:
         """What the run adds up."""
-        return self._room.currency
+        return self._room.accounting
 
     @property
     def known(self) -> Measurements:

@@ -43,7 +43,7 @@ class RunProtocol(Protocol):
         """Keep the answer for a resumed run."""
 
 
-class Till:
+class Payments:
     """Takes the money, then lets a mechanism draw."""
 
     def __init__(self, run: RunProtocol, filter: Filter, *, context: str = "") -> None:
@@ -56,7 +56,7 @@ class Till:
 
     @property
     def left(self) -> Fraction:
-        """What is left of the run, in its currency."""
+        """What is left of the run, in its accounting."""
         return self._filter.left
 
     @property

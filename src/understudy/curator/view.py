@@ -8,28 +8,28 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.curator import Custody
+from understudy.curator.curator import Curator
 from understudy.measurements import AxisMap, Clique, Distance, Measurements
 from understudy.schema import Schema
 
 
-class Window:
+class CuratorView:
     """The narrow protocol of `synthesizers.base.Curator`, and nothing else."""
 
-    __slots__ = ("_ask", "currency", "known", "neighbours", "rows", "schema")
+    __slots__ = ("_ask", "accounting", "known", "neighbours", "rows", "schema")
 
     schema: Schema
     neighbours: Neighbours
-    currency: Currency
+    accounting: Accounting
     known: Measurements
     rows: int | None
 
-    def __init__(self, custody: Custody) -> None:
+    def __init__(self, custody: Curator) -> None:
         self.schema = custody.schema
         self.neighbours = custody.neighbours
-        self.currency = custody.currency
+        self.accounting = custody.accounting
         self.known = custody.known
         self.rows = custody.rows
         self._ask: dict[str, Callable[..., object]] = {

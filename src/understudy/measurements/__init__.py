@@ -4,7 +4,7 @@ from understudy.measurements.maps import AxisMap, Centring, Identity, Partition
 from understudy.measurements.measurement import (
     Clique,
     Distance,
-    Gap,
+    EstimateDistance,
     Measurement,
     Measurements,
     SparseMeasurement,
@@ -16,7 +16,7 @@ __all__ = [
     "Centring",
     "Clique",
     "Distance",
-    "Gap",
+    "EstimateDistance",
     "Identity",
     "Measurement",
     "Measurements",

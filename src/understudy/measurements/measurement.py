@@ -79,7 +79,7 @@ class Distance:
 
 
 @dataclass(frozen=True, eq=False)
-class Gap:
+class EstimateDistance:
     """A noisy L1 distance and the public estimate it was measured from, both in units of 1/grid rows.
 
     Whatever is said of a marginal that nobody measured, this bounds how wrong it is: no further off than the distance to the estimate
@@ -95,7 +95,7 @@ class Gap:
         assert self.estimate.ndim == len(self.distance.clique), "estimate and clique disagree"
 
     @classmethod
-    def of(cls, distance: Distance, estimate: NDArray[np.float64]) -> Gap:
+    def of(cls, distance: Distance, estimate: NDArray[np.float64]) -> EstimateDistance:
         """The distance as the curator gave it, and the estimate it was asked about."""
         return cls(distance, np.rint(estimate * distance.grid).astype(np.int64))
 
@@ -109,19 +109,19 @@ MAX_ESTIMATE_DISTANCES = 30_000
 
 def distances_with_estimates(
     distances: Mapping[Clique, Distance], estimates: Mapping[Clique, NDArray[np.float64]]
-) -> tuple[Gap, ...]:
+) -> tuple[EstimateDistance, ...]:
     """Paid distances with the estimates they were measured from, small marginals first, as many as a release should carry.
 
     >>> distances_with_estimates({}, {})
     ()
     """
-    kept: list[Gap] = []
+    kept: list[EstimateDistance] = []
     cells = 0
     for clique in sorted(distances, key=lambda c: estimates[c].size):
         cells += estimates[clique].size
         if cells > MAX_ESTIMATE_DISTANCE_CELLS or len(kept) == MAX_ESTIMATE_DISTANCES:
             break
-        kept.append(Gap.of(distances[clique], estimates[clique]))
+        kept.append(EstimateDistance.of(distances[clique], estimates[clique]))
     return tuple(kept)
 
 
@@ -131,7 +131,7 @@ class Measurements(Sequence[Measurement]):
 
     items: tuple[Measurement, ...] = ()
     sparse: tuple[SparseMeasurement, ...] = ()
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[EstimateDistance, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Measurement: ...

@@ -10,7 +10,7 @@ from understudy.models.dense import DenseModel
 from understudy.models.model import Arrays, Codes, ConditionalModel, Facts, Model, PortableModel, default_rows
 from understudy.models.network import NetworkModel
 from understudy.models.product import ProductModel
-from understudy.models.refined_tree import AimedModel
+from understudy.models.refined_tree import RefinedTreeModel
 from understudy.models.rows import RowsModel
 from understudy.models.sparse import SparseModel
 from understudy.models.tree import TreeModel
@@ -18,7 +18,7 @@ from understudy.schema import Schema
 
 MODEL_KINDS: dict[str, type[PortableModel]] = {
     model.kind: model
-    for model in (ProductModel, DenseModel, SparseModel, TreeModel, AimedModel, RowsModel, NetworkModel)
+    for model in (ProductModel, DenseModel, SparseModel, TreeModel, RefinedTreeModel, RowsModel, NetworkModel)
 }
 """Every kind of model a release file may hold."""
 
@@ -39,7 +39,6 @@ def from_parts(schema: Schema, facts: Mapping[str, object], arrays: Mapping[str,
 
 __all__ = [
     "MODEL_KINDS",
-    "AimedModel",
     "Arrays",
     "Codes",
     "ConditionalModel",
@@ -49,6 +48,7 @@ __all__ = [
     "NetworkModel",
     "PortableModel",
     "ProductModel",
+    "RefinedTreeModel",
     "RowsModel",
     "SparseModel",
     "TreeModel",

@@ -49,13 +49,13 @@ rows say little, and the largest weight."""
 
 
 @dataclass(frozen=True, eq=False)
-class AimedModel:
+class RefinedTreeModel:
     """A `tree`, and `aims` for cliques that no node of it holds: expected counts that sum to about its total.
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in ("smoker", "cough")))
     >>> tree = TreeModel.from_marginals(schema, 1000.0, {("smoker",): np.array([700.0, 300.0]), ("cough",): np.array([700.0, 300.0])})
-    >>> model = AimedModel(tree, {("smoker", "cough"): np.array([[600.0, 100.0], [100.0, 200.0]])})
+    >>> model = RefinedTreeModel(tree, {("smoker", "cough"): np.array([[600.0, 100.0], [100.0, 200.0]])})
     >>> rows = model.sample(1000, np.random.default_rng(0))
     >>> bool(abs(int(((rows["smoker"] == 1) & (rows["cough"] == 1)).sum()) - 200) < 10)
     True
@@ -129,7 +129,7 @@ class AimedModel:
     @classmethod
     def from_parts(
         cls, schema: Schema, facts: Mapping[str, object], arrays: Mapping[str, NDArray[np.generic]]
-    ) -> AimedModel:
+    ) -> RefinedTreeModel:
         """The model again; parts that do not fit the schema raise ReleaseError."""
         check_part_names(facts, {"kind", "total", "cliques", "aims"}, "facts")
         listed = facts["aims"]

@@ -50,15 +50,15 @@ class BudgetStatement:
             raise ReleaseError("statement: what was reserved cannot be negative")
         if self.day is not None and type(self.day) is not date:
             raise ReleaseError("statement: a release is dated by a day and nothing finer")
-        if len({step.cost.currency for step in self.steps}) > 1:
-            raise ReleaseError("statement: a run adds up one currency only")
+        if len({step.cost.accounting for step in self.steps}) > 1:
+            raise ReleaseError("statement: a run adds up one accounting only")
 
     @property
     def spent(self) -> Cost | None:
         """What the steps cost together; None where nothing was asked."""
         if not self.steps:
             return None
-        first = self.steps[0].cost.currency
+        first = self.steps[0].cost.accounting
         return sum((step.cost for step in self.steps), Cost(first, Fraction(0)))
 
     def lines(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class BudgetStatement:
         head = f"{self.dataset or 'unnamed'}{when}: {format_amount('ε', self.epsilon)}, {format_amount('δ', self.delta)} reserved"
         lines = [head]
         for step in self.steps:
-            price = format_amount(GUARANTEE_SYMBOLS[step.cost.currency], step.cost.amount)
+            price = format_amount(GUARANTEE_SYMBOLS[step.cost.accounting], step.cost.amount)
             risk = f", {format_amount('δ', step.cost.delta)}" if step.cost.delta else ""
             lines.append(f"{float(step.share):.1%} {step.asked}: {price}{risk}")
         if self.ledger:

@@ -8,13 +8,13 @@ from fractions import Fraction
 from html import escape
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.interpretation import BudgetInterpretation, interpret_budget
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import ReleaseError
 
-GUARANTEE_SYMBOLS = {Currency.PURE: "ε", Currency.GDP: "μ²", Currency.ZCDP: "ρ"}
-"""What each currency adds up."""
+GUARANTEE_SYMBOLS = {Accounting.PURE: "ε", Accounting.GDP: "μ²", Accounting.ZCDP: "ρ"}
+"""What each accounting adds up."""
 
 _SIGNIFICANT_FIGURES = 6
 """Significant figures shown of a number that is longer; the last one is rounded up, so that no promise reads better than it is."""
@@ -32,11 +32,11 @@ class GuaranteeKind(StrEnum):
 class Guarantee:
     """Exactly what is promised, to whom, and what it leaves out.
 
-    `amount` is what the run was allowed to add up in its `currency`; (ε, δ) is what that means. `invariants` are facts about the rows that
+    `amount` is what the run was allowed to add up in its `accounting`; (ε, δ) is what that means. `invariants` are facts about the rows that
     hold exactly and are outside the promise; `public` lists what the owner declared, or handed over in a header;
     `learned` what was bought instead.
 
-    >>> guarantee = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), currency=Currency.GDP, amount=Fraction(33, 1000))
+    >>> guarantee = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), accounting=Accounting.GDP, amount=Fraction(33, 1000))
     >>> guarantee.sentence()
     'Private with ε = 1, δ = 1e-9 for adding or removing one row.'
     """
@@ -44,7 +44,7 @@ class Guarantee:
     kind: GuaranteeKind = GuaranteeKind.PRIVATE
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
-    currency: Currency | None = None
+    accounting: Accounting | None = None
     amount: Fraction = Fraction(0)
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     unit: str = "row"
@@ -58,10 +58,12 @@ class Guarantee:
             raise ReleaseError("guarantee: ε, δ and the amount cannot be negative, and δ must be below 1")
         if self.max_rows < 1 or not self.unit:
             raise ReleaseError("guarantee: the unit needs a name and at least one row")
-        if self.kind is GuaranteeKind.PRIVATE and (self.currency is None or self.epsilon == 0):
-            raise ReleaseError("guarantee: differential privacy needs an ε above 0 and a currency")
-        if self.kind is not GuaranteeKind.PRIVATE and (self.currency is not None or max(self.epsilon, self.delta) > 0):
-            raise ReleaseError(f"guarantee: {self.kind.value} has no ε, δ or currency")
+        if self.kind is GuaranteeKind.PRIVATE and (self.accounting is None or self.epsilon == 0):
+            raise ReleaseError("guarantee: differential privacy needs an ε above 0 and its accounting")
+        if self.kind is not GuaranteeKind.PRIVATE and (
+            self.accounting is not None or max(self.epsilon, self.delta) > 0
+        ):
+            raise ReleaseError(f"guarantee: {self.kind.value} has no ε, δ or accounting")
 
     @classmethod
     def without_data(cls, *, public: tuple[str, ...] = ()) -> Guarantee:
@@ -84,20 +86,20 @@ class Guarantee:
     @property
     def meaning(self) -> BudgetInterpretation | None:
         """What it means for one person, where it is differential privacy."""
-        if self.kind is not GuaranteeKind.PRIVATE or self.currency is None:
+        if self.kind is not GuaranteeKind.PRIVATE or self.accounting is None:
             return None
         budget = Budget(epsilon=self.epsilon, delta=self.delta)
         # What thresholds may have used of δ is not written down apart; all of it is the safe reading.
         return interpret_budget(
-            budget, currency=self.currency, amount=self.amount, thresholds=self.delta, neighbours=self.neighbours
+            budget, accounting=self.accounting, amount=self.amount, thresholds=self.delta, neighbours=self.neighbours
         )
 
     def details(self) -> tuple[str, ...]:
         """What the sentence leaves out, one line each."""
         lines: list[str] = []
-        if self.kind is GuaranteeKind.PRIVATE and self.currency is not None:
-            if self.currency is not Currency.PURE:
-                lines.append(f"added up as {format_amount(GUARANTEE_SYMBOLS[self.currency], self.amount)} in all")
+        if self.kind is GuaranteeKind.PRIVATE and self.accounting is not None:
+            if self.accounting is not Accounting.PURE:
+                lines.append(f"added up as {format_amount(GUARANTEE_SYMBOLS[self.accounting], self.amount)} in all")
             if self.unit != "row":
                 rows = "1 row" if self.max_rows == 1 else f"{self.max_rows} rows"
                 lines.append(f"at most {rows} of each {self.unit} were used; the others were left out")

@@ -133,9 +133,9 @@ class Release:
             return
         promise = self.guarantee
         paid = sum((c.amount for c in costs), Fraction(0)), sum((c.delta for c in costs), Fraction(0))
-        if promise.kind is not GuaranteeKind.PRIVATE or any(c.currency is not promise.currency for c in costs):
+        if promise.kind is not GuaranteeKind.PRIVATE or any(c.accounting is not promise.accounting for c in costs):
             raise ReleaseError(
-                "The measurements were paid in another currency than the guarantee names. Nothing was released."
+                "The measurements were paid in another accounting than the guarantee names. Nothing was released."
             )
         if paid[0] > promise.amount or paid[1] > promise.delta:
             raise ReleaseError("The measurements cost more than the guarantee says. Nothing was released.")

@@ -5,15 +5,15 @@ What the owner alone knows (who, why, since when) is left open for them to fill 
 
 from __future__ import annotations
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.findings import Fact
 from understudy.releases import Release
 
 _REGISTRY_DP_FLAVOURS = {
-    Currency.PURE: "pure differential privacy",
-    Currency.GDP: "Gaussian differential privacy, stated as (ε, δ)",
-    Currency.ZCDP: "zero-concentrated differential privacy, stated as (ε, δ)",
+    Accounting.PURE: "pure differential privacy",
+    Accounting.GDP: "Gaussian differential privacy, stated as (ε, δ)",
+    Accounting.ZCDP: "zero-concentrated differential privacy, stated as (ε, δ)",
 }
 
 
@@ -29,7 +29,7 @@ def registry_facts(release: Release) -> dict[str, Fact]:
     'none: no data used'
     """
     promise, statement = release.guarantee, release.statement
-    private = promise.currency is not None
+    private = promise.accounting is not None
     unit = promise.unit if promise.max_rows == 1 else f"{promise.unit}, at most {promise.max_rows} rows of each"
     public: list[Fact] = list(promise.public)
     learned: list[Fact] = list(promise.learned)
@@ -39,8 +39,8 @@ def registry_facts(release: Release) -> dict[str, Fact]:
         "organization": None,
         "purpose": None,
         "data_product_type": "synthetic table",
-        "dp_flavor": _REGISTRY_DP_FLAVOURS[promise.currency]
-        if promise.currency is not None
+        "dp_flavor": _REGISTRY_DP_FLAVOURS[promise.accounting]
+        if promise.accounting is not None
         else f"none: {promise.kind.value}",
         "privacy_loss": {"epsilon": float(promise.epsilon), "delta": float(promise.delta)} if private else None,
         "privacy_unit": unit,

@@ -2,7 +2,15 @@
 
 from understudy.errors import Refused
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, ignore_progress
+from understudy.synthesizers.base import (
+    About,
+    Awareness,
+    CuratorProtocol,
+    Progress,
+    Synthesizer,
+    Workload,
+    ignore_progress,
+)
 from understudy.synthesizers.options import Option, options_of, read_options, suggest_nearest
 from understudy.synthesizers.published.aim import AIM
 from understudy.synthesizers.published.datasynthesizer import DataSynthesizer
@@ -77,7 +85,7 @@ __all__ = [
     "About",
     "Adaptive",
     "Awareness",
-    "Curator",
+    "CuratorProtocol",
     "DataSynthesizer",
     "Gaussian",
     "Histogram",

@@ -18,7 +18,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Distance, Measurements
@@ -62,7 +62,7 @@ def option(default: Value, help: str) -> Value:
     return made
 
 
-class Curator(Protocol):
+class CuratorProtocol(Protocol):
     """What a synthesizer may ask. Every method has a price; `share` is a part of the budget handed to the synthesizer."""
 
     @property
@@ -74,7 +74,7 @@ class Curator(Protocol):
         """The relation the guarantee is about."""
 
     @property
-    def currency(self) -> Currency:
+    def accounting(self) -> Accounting:
         """What the run adds up."""
 
     @property
@@ -128,7 +128,7 @@ class Curator(Protocol):
         """One cell of one clique (its codes), chosen privately by |count − estimate|; structural zeros are no candidates."""
 
 
-def public_total(curator: Curator) -> Measurements:
+def public_total(curator: CuratorProtocol) -> Measurements:
     """The number of rows as a measurement where all neighbours agree on it: exact and free. Nothing where it is private or declared."""
     if curator.rows is None or curator.schema.rows is not None:
         return Measurements()
@@ -191,7 +191,7 @@ class Synthesizer(ABC):
     """Whether it shows things only because they occur, which takes some δ for thresholds."""
 
     @abstractmethod
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
         """Spend the budget, and return everything that `estimate` needs; what was known already included."""
 
     @abstractmethod
@@ -205,9 +205,9 @@ class Synthesizer(ABC):
                 "The schema has no column that may be released. Set `use: true` on at least one. Nothing was spent"
             )
 
-    def smallest_noise(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Currency:  # noqa: ARG002
-        """The currency in which a run with this budget has the least noise, for advice; told from what is public alone."""
-        return budget.currency
+    def smallest_noise(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Accounting:  # noqa: ARG002
+        """The accounting in which a run with this budget has the least noise, for advice; told from what is public alone."""
+        return budget.accounting
 
     def check_neighbours(self, neighbours: Neighbours) -> None:  # noqa: B027 - most work under both relations
         """Refuse, before anything is spent, a relation it cannot work under."""

@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.measurements import Clique, Measurements
 from understudy.models.inference.junction_tree import JunctionTree, forecast_cells
 from understudy.models.rules.structural_zeros import impossible_masks
 from understudy.schema import Schema
-from understudy.synthesizers.base import APART_NOTE, Curator
+from understudy.synthesizers.base import APART_NOTE, CuratorProtocol
 
 DEFAULT_TREE_CELLS = 1_000_000
 """Cells of all nodes of a junction tree together, where nobody says otherwise: 8 MB an array, some milliseconds a pass."""
@@ -29,21 +29,21 @@ MAX_TREE_FORECASTS = 1000
 
 
 def size_weights(
-    sizes: Sequence[int], currency: Currency, weights: Sequence[float] | None = None, *, equal: bool = False
+    sizes: Sequence[int], accounting: Accounting, weights: Sequence[float] | None = None, *, equal: bool = False
 ) -> list[float]:
     """The parts of a budget for marginals of these sizes that make the sum of their mean L1 errors smallest.
 
     Rounded to powers of √2: that costs a fraction of a percent, and marginals of like size then share one scale and its table
     of noise.
 
-    >>> size_weights([8, 64], Currency.GDP)
+    >>> size_weights([8, 64], Accounting.GDP)
     [1.0, 4.0]
-    >>> size_weights([4, 64], Currency.PURE)
+    >>> size_weights([4, 64], Accounting.PURE)
     [1.0, 4.0]
     """
     if equal:
         return [1.0] * len(sizes)
-    power = 1 / 2 if currency is Currency.PURE else 2 / 3
+    power = 1 / 2 if accounting is Accounting.PURE else 2 / 3
     parts = [(n * w) ** power for n, w in zip(sizes, weights or [1.0] * len(sizes), strict=True)]
     return round_to_sqrt2(parts)
 
@@ -73,7 +73,7 @@ def varying_columns(schema: Schema) -> list[str]:
     return [name for name, size in column_sizes(schema).items() if size > 1] or list(schema)
 
 
-def uncounted_columns(curator: Curator, names: Iterable[str]) -> list[Clique]:
+def uncounted_columns(curator: CuratorProtocol, names: Iterable[str]) -> list[Clique]:
     """Columns, each a clique, that discovery has not counted yet."""
     counted = {m.clique for m in curator.known if m.plain}
     return [(name,) for name in names if (name,) not in counted]
@@ -186,7 +186,7 @@ def holdable_cliques(schema: Schema, wanted: Mapping[Clique, float], limit: int)
     return [c for c in order if c in kept], [c for c in order if c not in kept]
 
 
-def scale_at(currency: Currency, look: Measurements, share: Fraction, paid: Fraction) -> float:
+def scale_at(accounting: Accounting, look: Measurements, share: Fraction, paid: Fraction) -> float:
     """The scale of plain noise that `share` of the budget buys, told from marginals that `paid` of it bought.
 
     A scale is ∝ 1/amount in a pure run and ∝ 1/√amount in a Gaussian one.
@@ -196,12 +196,12 @@ def scale_at(currency: Currency, look: Measurements, share: Fraction, paid: Frac
         return 0.0
     amount = float(sum(m.cost.amount for m in look)) * float(share / paid)
     part = float(one.cost.amount) / amount
-    return float(one.scale) * (part if currency is Currency.PURE else math.sqrt(part))
+    return float(one.scale) * (part if accounting is Accounting.PURE else math.sqrt(part))
 
 
-def mean_noise(currency: Currency, scale: float) -> float:
+def mean_noise(accounting: Accounting, scale: float) -> float:
     """E|noise| on one cell."""
-    return scale if currency is Currency.PURE else scale * math.sqrt(2 / math.pi)
+    return scale if accounting is Accounting.PURE else scale * math.sqrt(2 / math.pi)
 
 
 def too_large_note(limit: int, cliques: Sequence[Clique]) -> str:

@@ -37,7 +37,7 @@ _TARGET_PATTERN = re.compile(r"\s*(?P<what>\w+)\s*(?:=(?P<columns>.*?))?(?:\*\s*
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class WorkloadTarget:
     """One wish: what for, which columns it names, and how much it weighs."""
 
     what: str
@@ -59,7 +59,7 @@ class Wish:
         return [*((name,) for name in ordered), *combinations(ordered, 2)]
 
 
-def parse_target(text: str) -> Wish:
+def parse_target(text: str) -> WorkloadTarget:
     """A wish as it was typed.
 
     >>> str(parse_target("group = age, sex * 2"))
@@ -75,13 +75,13 @@ def parse_target(text: str) -> Wish:
         if MIN_TARGET_WEIGHT <= weight <= 1 / MIN_TARGET_WEIGHT and (
             named.get(what) or (what == "columns" and form["columns"] is None)
         ):
-            return Wish(what=what, columns=columns, weight=weight)
+            return WorkloadTarget(what=what, columns=columns, weight=weight)
     raise Refused(
         f"A workload is {WORKLOAD_FORMS}, each with *WEIGHT behind it, from one in a billion to a billion, or not. Nothing was spent"
     )
 
 
-def parse_targets(given: str | Iterable[str]) -> tuple[Wish, ...]:
+def parse_targets(given: str | Iterable[str]) -> tuple[WorkloadTarget, ...]:
     """One wish or several.
 
     >>> [w.what for w in parse_targets(["label=income", "triples"])]
@@ -91,7 +91,7 @@ def parse_targets(given: str | Iterable[str]) -> tuple[Wish, ...]:
     return tuple(parse_target(text if isinstance(text, str) else "") for text in listed)
 
 
-def check_targets(wanted: Sequence[Wish], schema: Schema) -> None:
+def check_targets(wanted: Sequence[WorkloadTarget], schema: Schema) -> None:
     """Refuse, before anything is spent, wishes about columns that the release will not have or that have no order."""
     for each in wanted:
         for name in each.columns:
@@ -103,7 +103,7 @@ def check_targets(wanted: Sequence[Wish], schema: Schema) -> None:
                 )
 
 
-def workload_of(schema: Schema, wanted: Sequence[Wish] = ()) -> Workload:
+def workload_of(schema: Schema, wanted: Sequence[WorkloadTarget] = ()) -> Workload:
     """The marginals that matter, with weights; all triples where nothing was wished for.
 
     >>> from understudy.schema import Boolean
@@ -121,7 +121,7 @@ def workload_of(schema: Schema, wanted: Sequence[Wish] = ()) -> Workload:
     return Workload(tuple(found), tuple(found.values()))
 
 
-def range_partitions(schema: Schema, wanted: Sequence[Wish]) -> list[tuple[Clique, tuple[AxisMap, ...]]]:
+def range_partitions(schema: Schema, wanted: Sequence[WorkloadTarget]) -> list[tuple[Clique, tuple[AxisMap, ...]]]:
     """The coarser bins that ranges are answered from: of each column every level above its cells, of two large columns together the finest.
 
     Two columns of few codes are measured cell by cell, if they are worth it; bins of theirs would only take room in the model.

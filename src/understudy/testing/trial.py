@@ -17,7 +17,7 @@ from understudy.measurements import Measurements
 from understudy.models import Codes, Model, default_rows
 from understudy.models.rules.structural_zeros import impossible_masks, impossible_rows
 from understudy.schema import Boolean, Categorical, Column, Identifier, Integer, Schema, Unit
-from understudy.synthesizers.base import Curator, Synthesizer, Workload, ignore_progress
+from understudy.synthesizers.base import CuratorProtocol, Synthesizer, Workload, ignore_progress
 
 TrialRows = Mapping[str, Sequence[object]]
 """Values by column, None where missing."""
@@ -30,13 +30,13 @@ class OpenCurator(Protocol):
 
     def __call__(
         self, schema: Schema, rows: TrialRows, *, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
-    ) -> Curator: ...
+    ) -> CuratorProtocol: ...
 
 
 class RecordingCurator:
     """A curator that keeps a copy of every marginal it sold."""
 
-    def __init__(self, curator: Curator) -> None:
+    def __init__(self, curator: CuratorProtocol) -> None:
         self._curator = curator
         self.sold = Measurements()
 
@@ -55,7 +55,7 @@ class Trial:
     """One run on made-up rows; `sold` is every marginal that was paid for."""
 
     schema: Schema
-    curator: Curator
+    curator: CuratorProtocol
     measurements: Measurements
     model: Model
     sold: Measurements
@@ -117,7 +117,9 @@ def run_trial(
         assert curator.left == 1, f"{synthesizer.name}: it refused and had spent something"
         return None
     receipts = RecordingCurator(curator)
-    measurements = synthesizer.measure(cast(Curator, receipts), Workload.of_order(curator.schema), ignore_progress)
+    measurements = synthesizer.measure(
+        cast(CuratorProtocol, receipts), Workload.of_order(curator.schema), ignore_progress
+    )
     model = synthesizer.estimate(curator.schema, measurements, np.random.default_rng(7))
     return Trial(curator.schema, curator, measurements, model, receipts.sold)
 

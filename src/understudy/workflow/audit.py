@@ -17,10 +17,10 @@ from typing import cast
 import numpy as np
 
 from understudy.accounting.budget import DEFAULT_DELTA, Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, TableProtocol, Till, Window
+from understudy.curator import Curator, CuratorView, MechanismContext, Payments, TableProtocol
 from understudy.curator.simulation.canaries import EncodedRows, TableWithCanaries
 from understudy.errors import Refused
 from understudy.evaluation.risk.audit import (
@@ -107,7 +107,7 @@ def audit(
     epsilon: object,
     delta: object = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-    currency: Currency | str | None = None,
+    accounting: Accounting | str | None = None,
     runs: int = DEFAULT_AUDIT_RUNS,
     canaries: int = DEFAULT_CANARIES,
     ledger: str | Path | None = None,
@@ -124,7 +124,7 @@ def audit(
     False
     """
     method = synthesizer if isinstance(synthesizer, Synthesizer) else make(synthesizer)
-    relation, chosen = Neighbours(neighbours), Currency(currency) if currency else None
+    relation, chosen = Neighbours(neighbours), Accounting(accounting) if accounting else None
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     if runs < 100:
         raise Refused("An audit needs at least 100 answers to each question: use more runs. Nothing was spent")
@@ -173,11 +173,11 @@ def audit_white_box(
     if method.reads_rows:
         here, there = worst_neighbours(relation)
         room = hearing.room(here, there, filter, epsilon=budget.epsilon)
-        method.measure(Window(Custody(room, AUDIT_SCHEMA)), Workload.of_order(AUDIT_SCHEMA), ignore_progress)
+        method.measure(CuratorView(Curator(room, AUDIT_SCHEMA)), Workload.of_order(AUDIT_SCHEMA), ignore_progress)
     progress("hearing", 1.0)
     threshold_delta = float(filter.delta)
-    total, measure = float(filter.total), filter.currency
-    claimed = sqrt(total) if measure is Currency.GDP else total
+    total, measure = float(filter.total), filter.accounting
+    claimed = sqrt(total) if measure is Accounting.GDP else total
     if not method.reads_rows:
         claimed, measured, spread = 0.0, 0.0, 0.0
     else:
@@ -185,12 +185,12 @@ def audit_white_box(
         spread = loss_by_spread(hearing.spreads, measure, alpha=alpha / 2)
     return (
         AuditVerdict(
-            currency=measure,
+            accounting=measure,
             claimed=claimed,
             measured=measured,
             by_spread=spread,
             claimed_epsilon=float(budget.epsilon) if method.reads_rows else 0.0,
-            delta=float(budget.delta) - (threshold_delta if measure is not Currency.PURE else 0.0),
+            delta=float(budget.delta) - (threshold_delta if measure is not Accounting.PURE else 0.0),
             alpha=alpha,
         ),
         hearing,
@@ -215,7 +215,7 @@ def _prepare_canary_run(
     method: Synthesizer,
     budget: Budget,
     relation: Neighbours,
-    currency: Currency | None,
+    accounting: Accounting | None,
     canaries: int,
     ledger: str | Path | None,
     rng: np.random.Generator,
@@ -233,7 +233,7 @@ def _prepare_canary_run(
             f"{name}: canaries need to know which values there are. Declare this column's domain in a schema (understudy describe"
             " drafts one). Nothing was spent"
         )
-    filter = filter_for(budget, described, method, currency)
+    filter = filter_for(budget, described, method, accounting)
     refuse_early(described, method, filter, budget.epsilon)
     with open_ledger(ledger, source, dataset=None, neighbours=relation, schema=described) as book:
         book.note("audit", INTERNAL_AUDIT_NOTE)
@@ -248,15 +248,15 @@ def _prepare_canary_run(
         if relation is Neighbours.REPLACE:
             others = {n: rng.integers(0, described.codecs[n].size, canaries) for n in described}
             rows = {name: np.where(coins, planted[name], others[name]) for name in planted}
-        room = Room(
+        room = MechanismContext(
             table=cast(TableProtocol, TableWithCanaries(table, EncodedRows(described, rows))),
-            till=Till(UnchargedRun(), filter),
+            till=Payments(UnchargedRun(), filter),
             neighbours=relation,
-            currency=filter.currency,
+            accounting=filter.accounting,
             epsilon=budget.epsilon,
             max_rows=described.unit.max_rows,
         )
-        measured = method.measure(Window(Custody(room, described)), Workload.of_order(described), ignore_progress)
+        measured = method.measure(CuratorView(Curator(room, described)), Workload.of_order(described), ignore_progress)
         progress("canaries", 0.8)
         cliques = list(dict.fromkeys(m.clique for m in measured))
         base = dict(zip(cliques, table.counts(cliques), strict=True))

@@ -22,9 +22,9 @@ from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.context import Room, TableProtocol
+from understudy.curator.context import MechanismContext, TableProtocol
 from understudy.curator.mechanisms.scores import CHOICE_SCORES, SCORE_GRID
-from understudy.curator.payment import NoisyAnswer, Till
+from understudy.curator.payment import NoisyAnswer, Payments
 from understudy.curator.simulation.canaries import EncodedRows
 from understudy.evaluation.risk.audit import Floats, NoiseSpread, likelihood_ratio, log_odds
 from understudy.noise import draw_noise
@@ -110,21 +110,21 @@ class AuditHarness:
     def __post_init__(self) -> None:
         self.here, self.there = np.zeros(self.times), np.zeros(self.times)
 
-    def room(self, here: EncodedRows, there: EncodedRows, filter: Filter, *, epsilon: Fraction) -> Room:
+    def room(self, here: EncodedRows, there: EncodedRows, filter: Filter, *, epsilon: Fraction) -> MechanismContext:
         """A room in which every question is heard on both tables; what is answered comes from `here`."""
         pair, tap = _NeighbourPair(here, there), _PooledNoise()
-        return Room(
+        return MechanismContext(
             table=cast(TableProtocol, pair),
             till=_AuditPayments(self, pair, tap, filter),
             neighbours=self.neighbours,
-            currency=filter.currency,
+            accounting=filter.accounting,
             epsilon=epsilon,
             max_rows=self.schema.unit.max_rows,
             draw=tap,
         )
 
 
-class _AuditPayments(Till):
+class _AuditPayments(Payments):
     def __init__(self, hearing: AuditHarness, pair: _NeighbourPair, tap: _PooledNoise, filter: Filter) -> None:
         super().__init__(UnchargedRun(), filter)
         self._hearing, self._pair, self._tap = hearing, pair, tap

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.errors import Refused, SchemaError, TableError
 from understudy.releases.card.degenerate_columns import join_first_names
@@ -39,8 +39,8 @@ MIN_MU_PER_ROW = Fraction(2, 10**9)
 def member_of(kind: type[Word], value: str, noun: str) -> Word:
     """The member of a list of words that is meant.
 
-    >>> member_of(Currency, "gdp", "currency")
-    <Currency.GDP: 'gdp'>
+    >>> member_of(Accounting, "gdp", "accounting")
+    <Accounting.GDP: 'gdp'>
     """
     try:
         return kind(value)
@@ -130,14 +130,14 @@ def check_readable(schema: Schema) -> Schema:
 def refuse_tiny(filter: Filter, max_rows: int) -> None:
     """Refuse a budget at which noise would be wider than any that is drawn, whatever part of it an answer gets."""
     least = MIN_EPSILON_PER_ROW * max_rows
-    if filter.currency is Currency.PURE:
+    if filter.accounting is Accounting.PURE:
         if filter.total < least:
             raise Refused(
                 f"With ε below {float(least):g} every answer would be noise alone. Use a larger ε, or allow a small δ such as 1e-9."
                 " Nothing was spent"
             )
         return
-    mu_squared = filter.total if filter.currency is Currency.GDP else 2 * filter.total
+    mu_squared = filter.total if filter.accounting is Accounting.GDP else 2 * filter.total
     if mu_squared < (MIN_MU_PER_ROW * max_rows) ** 2:
         raise Refused("With so small an ε and δ every answer would be noise alone. Use a larger ε. Nothing was spent")
 

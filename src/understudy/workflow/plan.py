@@ -12,7 +12,7 @@ from time import perf_counter
 
 from understudy.accounting.advice import advise_on_budget
 from understudy.accounting.budget import DEFAULT_DELTA, Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.interpretation import BudgetInterpretation, interpret_budget
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.discovery.close import MAX_LONE_COLUMN_BINS, needs_bins
@@ -74,7 +74,7 @@ class Plan:
 
     synthesizer: str
     budget: Budget
-    currency: Currency
+    accounting: Accounting
     amount: Fraction
     discovery: Fraction
     stages: tuple[tuple[str, Fraction], ...]
@@ -103,7 +103,7 @@ class Plan:
         """What the budget means for one person."""
         return interpret_budget(
             self.budget,
-            currency=self.currency,
+            accounting=self.accounting,
             amount=self.amount,
             thresholds=self.budget.delta,
             neighbours=self.neighbours,
@@ -179,7 +179,7 @@ def plan(
     rows: int | None = None,
     synthesizer: str | Synthesizer = DEFAULT_SYNTHESIZER,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-    currency: Currency | str | None = None,
+    accounting: Accounting | str | None = None,
     workload: str | Sequence[str] = (),
     outlook: bool = True,
     progress: Progress = ignore_progress,
@@ -197,7 +197,9 @@ def plan(
     described = schema if isinstance(schema, Schema) else load_schema(schema)
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     relation = member_of(Neighbours, neighbours, "neighbour relation")
-    filter = filter_for(budget, described, method, member_of(Currency, currency, "currency") if currency else None)
+    filter = filter_for(
+        budget, described, method, member_of(Accounting, accounting, "accounting") if accounting else None
+    )
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
     refuse_dropping(described, relation)
@@ -218,7 +220,7 @@ def plan(
     return Plan(
         synthesizer=method.name,
         budget=budget,
-        currency=filter.currency,
+        accounting=filter.accounting,
         amount=filter.total,
         discovery=sum((share for asked, share in charged.items() if asked in DISCOVERY_QUESTIONS), Fraction(0)),
         stages=tuple(charged.items()),
@@ -231,7 +233,7 @@ def plan(
         ),
         warnings=(
             *advise_on_budget(budget, rows=known_rows),
-            *(_advise_smaller_noise(method, described, budget, relation) if currency is None else ()),
+            *(_advise_smaller_noise(method, described, budget, relation) if accounting is None else ()),
         ),
         rows=known_rows,
         forecast=made,
@@ -241,7 +243,7 @@ def plan(
 
 def _advise_smaller_noise(method: Synthesizer, schema: Schema, budget: Budget, neighbours: Neighbours) -> Iterator[str]:
     """That another noise would be smaller, and what it costs."""
-    if method.smallest_noise(schema, budget, neighbours) is not budget.currency:
+    if method.smallest_noise(schema, budget, neighbours) is not budget.accounting:
         guess = 100 / (1 + math.exp(-float(budget.epsilon)))
         yield (
             "Columns are few: with --delta 0 noise would be smaller at the same ε. It hides a person less:"
@@ -258,7 +260,7 @@ def epsilon_for(
     delta: object = None,
     synthesizer: str | Synthesizer = DEFAULT_SYNTHESIZER,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-    currency: Currency | str | None = None,
+    accounting: Accounting | str | None = None,
     workload: str | Sequence[str] = (),
 ) -> Plan:
     """The plan with the smallest ε, to two figures, whose columns and pairs noise alone moves by `accuracy` or less in the median.
@@ -282,7 +284,7 @@ def epsilon_for(
             rows=rows,
             synthesizer=synthesizer,
             neighbours=neighbours,
-            currency=currency,
+            accounting=accounting,
             workload=workload,
             outlook=outlook,
         )

@@ -69,7 +69,7 @@ def _epsilon_search_lines(plan: Plan) -> list[str]:
 
 
 def _spending_lines(plan: Plan) -> list[str]:
-    price = "" if plan.currency == "pure" else f" ({format_amount(GUARANTEE_SYMBOLS[plan.currency], plan.amount)})"
+    price = "" if plan.accounting == "pure" else f" ({format_amount(GUARANTEE_SYMBOLS[plan.accounting], plan.amount)})"
     text = [*_epsilon_search_lines(plan), f"{plan.synthesizer} would spend {plan.budget}{price}."]
     if plan.discovery:
         text.append(f"learning  {format_percent(float(plan.discovery))} of it, for what the schema leaves open")

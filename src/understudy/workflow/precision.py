@@ -38,11 +38,11 @@ def known_marginals(schema: Schema, measured: Measurements) -> tuple[KnownMargin
 
     >>> from fractions import Fraction
     >>> import numpy as np
-    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Identity, Measurement
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
-    >>> two, law, cost = Identity(2), Law.DISCRETE_GAUSSIAN, Cost(Currency.GDP, Fraction(1))
+    >>> two, law, cost = Identity(2), Law.DISCRETE_GAUSSIAN, Cost(Accounting.GDP, Fraction(1))
     >>> both = Measurement(("smoker", "cough"), (two, two), np.zeros((2, 2), np.int64), law, Fraction(2), cost)
     >>> one = Measurement(("cough",), (two,), np.zeros(2, np.int64), law, Fraction(2), cost)
     >>> [(*k.clique, round(k.deviation, 2)) for k in known_marginals(schema, Measurements((both, one)))]

@@ -14,9 +14,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator import Custody
+from understudy.curator import Curator
 from understudy.errors import Refused, TableError
-from understudy.measurements import Clique, Gap, Measurements, distances_with_estimates
+from understudy.measurements import Clique, EstimateDistance, Measurements, distances_with_estimates
 from understudy.models.estimates.pooling import pool_total
 from understudy.models.fitting.estimate import select_fitting_cliques
 from understudy.schema import Schema
@@ -52,7 +52,7 @@ def describe_public_table(public: TableSource, schema: Schema) -> str:
     return f"the public table {public.title}, used as a prior for {', '.join(shared)}"
 
 
-def measure_public_distances(custody: Custody, public: TableSource) -> Measurements:
+def measure_public_distances(custody: Curator, public: TableSource) -> Measurements:
     """The public marginals that are of use, each with its noisy distance from the truth; and the number of rows, if it had to be bought."""
     schema = custody.schema
     counted = public_marginals(public, schema)
@@ -67,7 +67,9 @@ def measure_public_distances(custody: Custody, public: TableSource) -> Measureme
         total = max(pool_total(schema, known + bought)[0], 1.0)
     scaled = {clique: table * (total / max(table.sum(), 1.0)) for clique, table in counted.items()}
     distances = custody.errors(scaled, share=PRIOR_DISTANCE_SHARE)
-    gaps = tuple(Gap(gap.distance, gap.estimate, public=True) for gap in distances_with_estimates(distances, scaled))
+    gaps = tuple(
+        EstimateDistance(gap.distance, gap.estimate, public=True) for gap in distances_with_estimates(distances, scaled)
+    )
     return bought + Measurements(gaps=gaps)
 
 

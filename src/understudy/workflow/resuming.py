@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.run import LedgerRun
 from understudy.errors import Refused
@@ -29,15 +29,15 @@ def describe_table(source: TableSource) -> dict[str, str]:
 
 
 def resume_run(
-    book: Ledger, name: str, source: TableSource, *, budget: Budget, delta: object, currency: Currency | None
+    book: Ledger, name: str, source: TableSource, *, budget: Budget, delta: object, accounting: Accounting | None
 ) -> LedgerRun:
-    """The run of that name, refused where it was begun with another budget or currency, or on a table that is visibly another one."""
+    """The run of that name, refused where it was begun with another budget or accounting, or on a table that is visibly another one."""
     run = book.resume(name)
     if run.budget != Budget(budget.epsilon, run.budget.delta if delta is None else budget.delta):
         raise Refused(f"Run {name} was begun with {run.budget}: take it up with these. Nothing was spent.")
-    if currency not in (None, run.filter.currency):
+    if accounting not in (None, run.filter.accounting):
         raise Refused(
-            f"Run {name} adds up {run.filter.currency.value}: take it up without a currency, or with this one. Nothing was spent."
+            f"Run {name} uses {run.filter.accounting.value} accounting: resume it without --accounting, or with this one. Nothing was spent."
         )
     now, before = describe_table(source), run.table or {}
     changed = [fact for fact in now if fact in before and now[fact] != before[fact]]

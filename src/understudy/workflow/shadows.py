@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, TableProtocol, Till
+from understudy.curator import Curator, MechanismContext, Payments, TableProtocol
 from understudy.curator.simulation.canaries import EncodedRows
 from understudy.errors import Refused
 from understudy.evaluation.risk.membership import Codes, attack_by_shadows, codes_of_table, find_rarest_row
@@ -23,7 +23,7 @@ from understudy.releases import Release
 from understudy.releases.guarantee import GuaranteeKind
 from understudy.synthesizers import Synthesizer, make
 from understudy.synthesizers import ignore_progress as unheard
-from understudy.synthesizers.workload import Wish, check_targets, parse_targets
+from understudy.synthesizers.workload import WorkloadTarget, check_targets, parse_targets
 from understudy.tables import Table, TableSource
 from understudy.workflow.audit_harness import UnchargedRun
 from understudy.workflow.synthesize import filter_for, measure_closed_schema
@@ -32,7 +32,7 @@ from understudy.workflow.synthesize import filter_for, measure_closed_schema
 def shadow_release_maker(release: Release, rows: int, rng: np.random.Generator) -> Callable[[Codes], Codes]:
     """Rows of codes to so many synthetic rows of codes, as the release was made. Charges nothing."""
     promise, schema = release.guarantee, release.schema
-    if promise.kind is not GuaranteeKind.PRIVATE or promise.currency is None:
+    if promise.kind is not GuaranteeKind.PRIVATE or promise.accounting is None:
         raise Unavailable("the release was made without a budget, so there is none to make it anew with")
     if schema.unit.id is not None:
         raise Unavailable("rows were bounded per unit by a secret draw, which shadow releases do not repeat")
@@ -44,24 +44,24 @@ def shadow_release_maker(release: Release, rows: int, rng: np.random.Generator) 
     budget = Budget.of(promise.epsilon, promise.delta)
 
     def make_shadow(codes: Codes) -> Codes:
-        filter = filter_for(budget, schema, method, promise.currency)
+        filter = filter_for(budget, schema, method, promise.accounting)
         table = EncodedRows(schema, {name: np.asarray(codes[name], np.int64) for name in schema})
-        room = Room(
+        room = MechanismContext(
             table=cast(TableProtocol, table),
-            till=Till(UnchargedRun(), filter),
+            till=Payments(UnchargedRun(), filter),
             neighbours=promise.neighbours,
-            currency=filter.currency,
+            accounting=filter.accounting,
             epsilon=budget.epsilon,
             max_rows=1,
         )
-        measured = measure_closed_schema(Custody(room, schema), method, unheard, wanted=wanted)
+        measured = measure_closed_schema(Curator(room, schema), method, unheard, wanted=wanted)
         # The same number of rows with and without the person, who is not to be told by that alone.
         return cast(Codes, method.estimate(schema, measured, rng).sample(rows, rng))
 
     return make_shadow
 
 
-def configured_synthesizer(release: Release) -> tuple[Synthesizer, tuple[Wish, ...]]:
+def configured_synthesizer(release: Release) -> tuple[Synthesizer, tuple[WorkloadTarget, ...]]:
     """The synthesizer as it was set, and what it was asked to be good at; unavailable where the release does not hold all of it."""
     options = dict(release.options)
     if options.pop("public_table", None) is not None:

@@ -19,10 +19,18 @@ import numpy as np
 
 from understudy.accounting.aftermath import account_for_failure
 from understudy.accounting.budget import DEFAULT_DELTA, Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Till, Window, check_epsilon, discovery_shares, needs_delta
+from understudy.curator import (
+    Curator,
+    CuratorView,
+    MechanismContext,
+    Payments,
+    check_epsilon,
+    discovery_shares,
+    needs_delta,
+)
 from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models.progress import watch_fits
@@ -36,7 +44,7 @@ from understudy.schema.disclosed import LOST_COLUMN_NOTE, describe_declared, des
 from understudy.synthesizers import Progress, Synthesizer, ignore_progress, make
 from understudy.synthesizers.base import DROPPED_NOTE, MISCOUNTED_NOTE, NOTE_PREFIXES, RESUMED_NOTE
 from understudy.synthesizers.options import option_text
-from understudy.synthesizers.workload import Wish, check_targets, parse_targets, range_partitions, workload_of
+from understudy.synthesizers.workload import WorkloadTarget, check_targets, parse_targets, range_partitions, workload_of
 from understudy.tables import Table, TableSource
 from understudy.workflow.account import announce_account, open_ledger
 from understudy.workflow.open import describe_left_out, member_of, open_source, refuse_tiny, schema_for, without_notes
@@ -70,7 +78,7 @@ def synthesize(
     ledger: str | Path | None = None,
     dataset: str | None = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-    currency: Currency | str | None = None,
+    accounting: Accounting | str | None = None,
     workload: str | Sequence[str] = (),
     public: object = None,
     analyst: str = "",
@@ -112,7 +120,7 @@ def synthesize(
     budget = Budget.of(epsilon, DEFAULT_DELTA if delta is None else delta)
     source = open_source(data)
     described = without_notes(schema_for(source, schema))
-    chosen = member_of(Currency, currency, "currency") if currency else None
+    chosen = member_of(Accounting, accounting, "accounting") if accounting else None
     filter = filter_for(budget, described, method, chosen)
     refuse_early(described, method, filter, budget.epsilon)
     method.check_neighbours(relation)
@@ -135,22 +143,22 @@ def synthesize(
         refuse_miscounted(table, described, relation)
         run = None
         if resume is not None:
-            run = resume_run(book, resume, source, budget=budget, delta=delta, currency=chosen)
+            run = resume_run(book, resume, source, budget=budget, delta=delta, accounting=chosen)
             budget, filter = run.budget, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))
             progress(f"{RESUMED_NOTE}: {UNCHECKED_ROWS_NOTE}", 0.0)
         with account_for_failure(book.path, name):
             if run is None:
                 event, facts = f"synthesize {method.name}", describe_table(source)
                 run = book.reserve(budget, event=event, filter=filter, analyst=analyst, run_id=name, table=facts)
-            room = Room(
+            room = MechanismContext(
                 table=table,
-                till=Till(run, filter, context=_context_digest(described, method, _further_options(wanted, prior))),
+                till=Payments(run, filter, context=_context_digest(described, method, _further_options(wanted, prior))),
                 neighbours=relation,
-                currency=filter.currency,
+                accounting=filter.accounting,
                 epsilon=budget.epsilon,
                 max_rows=described.unit.max_rows,
             )
-            custody = Custody(room, described)
+            custody = Curator(room, described)
             notes: list[str] = []
 
             def report_stage(stage: str, done: float) -> None:
@@ -184,11 +192,11 @@ def synthesize(
 
 
 def discover_and_measure(
-    custody: Custody,
+    custody: Curator,
     method: Synthesizer,
     progress: Progress,
     *,
-    wanted: Sequence[Wish] = (),
+    wanted: Sequence[WorkloadTarget] = (),
     public: TableSource | None = None,
 ) -> Measurements:
     """Everything of a run that is paid for: discovery, bins for ranges, how far a public table is off, then what the synthesizer measures.
@@ -203,11 +211,11 @@ def discover_and_measure(
 
 
 def measure_closed_schema(
-    custody: Custody,
+    custody: Curator,
     method: Synthesizer,
     progress: Progress,
     *,
-    wanted: Sequence[Wish] = (),
+    wanted: Sequence[WorkloadTarget] = (),
     public: TableSource | None = None,
 ) -> Measurements:
     """What is paid for once the schema is closed."""
@@ -222,16 +230,18 @@ def measure_closed_schema(
     custody.hand_over()
     progress("measuring", 0.0)
     with watch_fits(progress):  # some algorithms fit after every round
-        measurements = method.measure(Window(custody), workload_of(schema, wanted), progress)
+        measurements = method.measure(CuratorView(custody), workload_of(schema, wanted), progress)
     progress("measuring", 1.0)
     return measurements
 
 
-def filter_for(budget: Budget, schema: Schema, method: Synthesizer, currency: Currency | None) -> Filter:
+def filter_for(budget: Budget, schema: Schema, method: Synthesizer, accounting: Accounting | None) -> Filter:
     """What the run may spend; part of δ is set aside where thresholds are needed."""
     thresholds = needs_delta(schema) or method.needs_delta
     return Filter.of(
-        budget, currency=currency, threshold_delta=budget.delta * THRESHOLD_DELTA_SHARE if thresholds else Fraction(0)
+        budget,
+        accounting=accounting,
+        threshold_delta=budget.delta * THRESHOLD_DELTA_SHARE if thresholds else Fraction(0),
     )
 
 
@@ -253,7 +263,7 @@ def refuse_early(schema: Schema, method: Synthesizer, filter: Filter, epsilon: F
             " Declare them in a schema (understudy describe), or allow a small δ such as 1e-9. Nothing was spent"
         )
     if needs_delta(schema) or method.needs_delta:
-        check_epsilon(epsilon, filter.currency)
+        check_epsilon(epsilon, filter.accounting)
     method.check(schema, delta=filter.delta)
 
 
@@ -302,7 +312,9 @@ def _synthesizer_options(method: Synthesizer) -> dict[str, str | int | float | b
     return {name: value if isinstance(value, plain) else option_text(value) for name, value in settings.items()}
 
 
-def _further_options(wanted: Sequence[Wish], public: TableSource | None) -> dict[str, str | int | float | bool | None]:
+def _further_options(
+    wanted: Sequence[WorkloadTarget], public: TableSource | None
+) -> dict[str, str | int | float | bool | None]:
     """What else a run was told, as a release can write it down; no synthesizer has an option of these names."""
     found: dict[str, str | int | float | bool | None] = {}
     if wanted:
@@ -317,7 +329,7 @@ def _context_digest(schema: Schema, method: Synthesizer, told: Mapping[str, obje
 
 
 def _make_guarantee(
-    custody: Custody, described: Schema, budget: Budget, filter: Filter, method: Synthesizer, public: TableSource | None
+    custody: Curator, described: Schema, budget: Budget, filter: Filter, method: Synthesizer, public: TableSource | None
 ) -> Guarantee:
     schema, relation = custody.schema, custody.neighbours
     exact = ("the number of rows",) if relation is Neighbours.REPLACE and schema.unit.id is None else ()
@@ -329,7 +341,7 @@ def _make_guarantee(
     return Guarantee(
         epsilon=budget.epsilon,
         delta=budget.delta,
-        currency=filter.currency,
+        accounting=filter.accounting,
         amount=filter.total,
         neighbours=relation,
         unit=schema.unit.noun,
@@ -346,7 +358,7 @@ def _make_guarantee(
 
 
 def _make_statement(
-    custody: Custody, budget: Budget, filter: Filter, *, dataset: str, head: str, run: str
+    custody: Curator, budget: Budget, filter: Filter, *, dataset: str, head: str, run: str
 ) -> BudgetStatement:
     steps = tuple(
         BudgetStep(asked=asked, cost=cost, share=cost.amount / filter.total) for asked, cost in custody.charges

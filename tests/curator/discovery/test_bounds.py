@@ -10,7 +10,7 @@ from scipy import stats
 
 from kit.curator.contexts import neighbouring, no_noise, room_of
 from kit.privacy.world import Remembered
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.discovery.bounds import FALSE_ALARM_CHANCE, MAGNITUDE_EDGES, learn_bounds
 from understudy.schema import Integer, Schema
@@ -23,16 +23,16 @@ def found(values, **options):
     return learn_bounds(room, "x", amount=room.till.left)
 
 
-@pytest.mark.parametrize("currency", Currency)
+@pytest.mark.parametrize("accounting", Accounting)
 @pytest.mark.parametrize(("low", "high"), [(17, 90), (-1000, -10), (1990, 2024), (0, 0), (-5, 10**12)])
-def test_bounds_hold_nearly_all_values_and_little_more(low, high, currency):
+def test_bounds_hold_nearly_all_values_and_little_more(low, high, accounting):
     rng = np.random.default_rng(3)
     values = rng.integers(low, high + 1, 5000)
-    a, b = found([int(v) for v in values], currency=currency)
+    a, b = found([int(v) for v in values], accounting=accounting)
     assert np.mean((values >= a) & (values <= b)) > 0.95
     # Noise may take a bin too many, and does so now and then (next test); without it, bounds end where the outermost magnitudes do,
     # or at zero where these are far apart.
-    a, b = found([int(v) for v in values], currency=currency, noise=no_noise)
+    a, b = found([int(v) for v in values], accounting=accounting, noise=no_noise)
     grid = np.array(MAGNITUDE_EDGES)
     assert a >= grid[grid <= low][-1]
     assert b < grid[grid > high][0] or (low, b) == (-1000, 0)

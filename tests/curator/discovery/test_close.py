@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from kit.curator.contexts import no_noise, room_of
-from understudy.accounting.cost import Currency
-from understudy.curator import Custody
+from understudy.accounting.cost import Accounting
+from understudy.curator import Curator
 from understudy.curator.discovery.close import LOST_COLUMN_NOTE, _with_bounds, close_schema, discovery_shares
 from understudy.errors import Refused
 from understudy.schema import (
@@ -58,7 +58,7 @@ def test_a_closed_schema_with_bins_costs_nothing():
 def test_an_open_schema_is_closed_within_the_share():
     schema = Schema(columns=tuple(UndeclaredColumn(name=n) for n in ("age", "place", "born", "smoker")))
     room = room_of(ROWS, schema, epsilon=4, noise=no_noise)  # what noise adds by chance is test_learned's business
-    custody = Custody(room, schema)
+    custody = Curator(room, schema)
     before = room.till.left
     closed = custody.discover(share=Fraction(1, 2), delta=room.till.left_delta, progress=ignore_progress)
     assert [closed[n].type for n in closed] == ["integer", "categorical", "date", "categorical"]
@@ -173,7 +173,7 @@ def test_bounds_reach_no_further_than_what_the_column_is_stored_as(column, ends)
 
 def test_delta_zero_with_open_categories_is_refused_and_free():
     schema = Schema(columns=(Categorical(name="place"),))
-    room = room_of([], schema, currency=Currency.PURE, delta=0)
+    room = room_of([], schema, accounting=Accounting.PURE, delta=0)
     with pytest.raises(Refused, match=r"place.*δ = 0.*Nothing was spent"):
         close_schema(room, schema, amount=Fraction(1, 2), delta=Fraction(0), progress=ignore_progress)
     assert room.till.left == 1
@@ -199,11 +199,11 @@ INCOME = Integer(name="income", min=0, max=10**6)
 INCOMES = [{"income": int(v)} for v in np.where(RNG.random(6000) < 0.4, 0, RNG.lognormal(10, 0.7, 6000)).clip(0, 10**6)]
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_a_bounded_column_gets_bins_whose_counts_are_kept(currency):
+@pytest.mark.parametrize("accounting", Accounting)
+def test_a_bounded_column_gets_bins_whose_counts_are_kept(accounting):
     schema = Schema(columns=(INCOME, Boolean(name="smoker")))
-    room = room_of([{**row, "smoker": True} for row in INCOMES], schema, currency=currency, epsilon=4)
-    custody = Custody(room, schema)
+    room = room_of([{**row, "smoker": True} for row in INCOMES], schema, accounting=accounting, epsilon=4)
+    custody = Curator(room, schema)
     before = room.till.left
     closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=ignore_progress)
     assert before - room.till.left <= before / 5

@@ -14,7 +14,7 @@ import pytest
 
 from kit.curator.contexts import no_noise, room_of
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody
+from understudy.curator import Curator
 from understudy.curator.discovery import extras
 from understudy.models import ProductModel
 from understudy.releases.output.frames import to_frame
@@ -74,7 +74,7 @@ def test_sizes_are_those_of_the_bounded_units():
 def test_what_is_learned_is_paid_for_and_written_down():
     schema = parse_schema(PAGE + "broken: drop\ncount_broken: true")
     room = room_for(table([PEOPLE[-1]] * 5 + [PEOPLE[-2]] * 3 + [PEOPLE[4]] * 9, "drop"), schema, draw=no_noise)
-    custody = Custody(room, schema)
+    custody = Curator(room, schema)
     closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None)
     assert closed.unit.sizes == (9, 5)
     assert closed.unit.learned
@@ -101,7 +101,7 @@ def test_a_map_is_bought_where_it_stands_out():
             "canton": ["BE"] * 5000 + ["ZG"] * 2000 + ["BE"] * 5,
         }
     )
-    custody = Custody(room_for(Table(open_table(frame), MAPS), MAPS), MAPS)
+    custody = Curator(room_for(Table(open_table(frame), MAPS), MAPS), MAPS)
     closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None)
     (rule,) = closed.rules
     assert isinstance(rule, FunctionalDependency)
@@ -120,7 +120,7 @@ columns:
 rules: [a <= b]
 """)
     frame = pl.DataFrame({"a": list(range(100)) * 50, "b": [-7] * 5000})
-    custody = Custody(room_for(Table(open_table(frame), schema), schema, draw=no_noise), schema)
+    custody = Curator(room_for(Table(open_table(frame), schema), schema, draw=no_noise), schema)
     closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None)
     assert closed.rules == ()
     assert custody.notes == ["that no row can keep the rule a <= b, which was set aside"]
@@ -135,7 +135,7 @@ def test_days_of_the_week_are_bought_and_kept():
     days = rng.integers(16_436, 20_000, 10_000)
     days = days[(days + 3) % 7 < 5]
     frame = pl.DataFrame({"day": pl.Series(days).cast(pl.Int32).cast(pl.Date)})
-    custody = Custody(room_for(Table(open_table(frame), schema), schema), schema)
+    custody = Curator(room_for(Table(open_table(frame), schema), schema), schema)
     closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None)
     assert "weekdays of day" in [asked for asked, _ in custody.charges]
     assert "weekdays" in closed["day"].learned
@@ -169,7 +169,7 @@ def test_days_of_the_week_in_a_zone_are_bought_and_kept():
     zone = ZoneInfo("America/New_York")
     moments = [datetime(1970, 1, 1, 21, tzinfo=zone) + timedelta(days=int(d)) for d in days]
     frame = pl.DataFrame({"at": pl.Series(moments).dt.convert_time_zone("America/New_York")})
-    custody = Custody(room_for(Table(open_table(frame), schema), schema), schema)
+    custody = Curator(room_for(Table(open_table(frame), schema), schema), schema)
     closed = custody.discover(share=Fraction(1, 5), delta=Fraction(0), progress=lambda stage, done: None)
     weights = np.array(closed["at"].weekdays)
     assert weights[5:].sum() < weights[:5].min()

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from kit.curator.contexts import allowance, neighbouring, no_noise, room_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
-from understudy.curator import Till
+from understudy.curator import Payments
 from understudy.curator.discovery.tree_histogram import (
     CELL_FAN_OUT,
     MAX_DESCENT_CELLS,
@@ -40,11 +40,11 @@ def test_the_levels_go_down_to_single_values_in_steps_that_fit(values):
     assert len(steps) == 1 or -(-values // steps[0]) <= MAX_ROOT_CELLS
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_a_value_that_many_rows_share_is_found_wherever_it_lies(currency):
+@pytest.mark.parametrize("accounting", Accounting)
+def test_a_value_that_many_rows_share_is_found_wherever_it_lies(accounting):
     rng = np.random.default_rng(1)
     values = [*(int(v) for v in rng.integers(0, 10**6, 4000)), *[271_828] * 3000]
-    room = table(values, currency=currency, epsilon=4)
+    room = table(values, accounting=accounting, epsilon=4)
     leaves = descend_tree(room, WIDE, amount=room.till.left).leaves()
     at = int(np.searchsorted(leaves.edges, 271_828))
     assert leaves.edges[at] == 271_828
@@ -98,7 +98,7 @@ def test_a_row_lies_in_at_most_one_cell_of_a_level(relation, outside):
         rooms = [room_of(rows, Schema(columns=(column,)), neighbours=relation, noise=no_noise) for rows in pair]
         claim = rooms[0].unit_vector()
         scale = rooms[0].scale(rooms[0].till.left, claim)
-        cost = price(rooms[0].law, scale, claim, rooms[0].currency)
+        cost = price(rooms[0].law, scale, claim, rooms[0].accounting)
         here, there = (_measure_cells(room, column, starts, ends, scale, cost) for room in rooms)
         assert np.abs(here - there).sum() <= claim.l1
         assert ((here - there) ** 2).sum() <= claim.l2_squared
@@ -129,7 +129,7 @@ def test_what_is_asked_depends_on_noisy_answers_alone():
     trees = []
     for values in ([271_828] * 3000 + list(range(3000)), [5] * 9):
         run = first if second is None else second
-        room = replace(table(values), till=Till(run, replace(allowance(1, "1e-6", Currency.GDP))))
+        room = replace(table(values), till=Payments(run, replace(allowance(1, "1e-6", Accounting.GDP))))
         trees.append(descend_tree(room, WIDE, amount=Fraction(1, 100)))
         second = Remembering(first.answers)
     assert first.charged == len(trees[0].levels) > 1

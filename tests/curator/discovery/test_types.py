@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kit.curator.contexts import neighbouring, no_noise, room_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.discovery.types import elect_lattice_type, elect_type, learn_types
 from understudy.schema import Categorical, Date, Datetime, Integer, Real, Schema, Time, UndeclaredColumn
@@ -58,8 +58,8 @@ def test_nothing_to_go_by_gives_a_list_of_labels(cells):
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("currency", [Currency.PURE, Currency.GDP])
-def test_no_row_moves_more_than_one_vote_a_column(relation, currency):
+@pytest.mark.parametrize("accounting", [Accounting.PURE, Accounting.GDP])
+def test_no_row_moves_more_than_one_vote_a_column(relation, accounting):
     names = ("a", "b")
     schema = Schema(columns=tuple(UndeclaredColumn(name=n) for n in names))
     universe = [{"a": x, "b": y} for x, y in [("1", ""), ("x", "2.5"), ("2020-01-01", "true"), (None, "0")]]

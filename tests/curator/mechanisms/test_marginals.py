@@ -10,7 +10,7 @@ from scipy import stats
 
 from kit.curator.contexts import neighbouring, no_noise, room_of
 from kit.curator.listed import Listed
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
@@ -68,9 +68,9 @@ def test_every_dataset_of_six_rows_stays_within_the_claim(relation):
         assert (moved**2).sum() <= claim.l2_squared
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_the_price_is_paid_and_never_exceeded(currency):
-    room = room_of(UNIVERSE, SCHEMA, currency=currency)
+@pytest.mark.parametrize("accounting", Accounting)
+def test_the_price_is_paid_and_never_exceeded(accounting):
+    room = room_of(UNIVERSE, SCHEMA, accounting=accounting)
     before = room.till.left
     measured = measure_marginals(room, SCHEMA, [("colour",), PAIR, ()], amount=before / 3, weights=[1, 2, 1])
     paid = before - room.till.left
@@ -78,10 +78,12 @@ def test_the_price_is_paid_and_never_exceeded(currency):
     assert before / 3 * Fraction(999, 1000) <= paid <= before / 3
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_every_cell_is_noised_the_empty_ones_too(currency):
+@pytest.mark.parametrize("accounting", Accounting)
+def test_every_cell_is_noised_the_empty_ones_too(accounting):
     """All rows sit in one cell. Noise must look the same on the others: its spread is compared cell by cell at 1e-6."""
-    room = room_of([UNIVERSE[0]] * 5, SCHEMA, currency=currency, epsilon=2500 if currency is Currency.PURE else 100)
+    room = room_of(
+        [UNIVERSE[0]] * 5, SCHEMA, accounting=accounting, epsilon=2500 if accounting is Accounting.PURE else 100
+    )
     repeats, share = 4000, room.till.left / 50
     noise = np.array([m.values for _ in range(40) for m in measure_marginals(room, SCHEMA, [PAIR] * 100, amount=share)])
     noise[:, 0, 0] -= 5
@@ -107,7 +109,7 @@ def test_a_row_that_moves_into_a_structural_zero_is_paid_for(relation):
     maps = (Partition((0, 0, 0)), Partition((0, 0)))
     values, scales = [], []
     for row in UNIVERSE[:2]:
-        room = room_of([row], schema, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
+        room = room_of([row], schema, neighbours=relation, accounting=Accounting.PURE, delta=0, noise=no_noise)
         found = measure_marginals(room, schema, [PAIR], amount=Fraction(1), maps=[maps])[0]
         values.append(int(found.values.sum()))
         scales.append(found.scale)
@@ -128,19 +130,19 @@ def test_many_unlike_prices_add_up_to_a_number_that_can_be_written():
     measured = measure_marginals(
         room, SCHEMA, [("colour",)] * 400, amount=room.till.left, weights=[1 + i / 7 for i in range(400)]
     )
-    total = sum((m.cost for m in measured), Cost(Currency.GDP, Fraction(0)))
+    total = sum((m.cost for m in measured), Cost(Accounting.GDP, Fraction(0)))
     assert len(str(total.amount)) < 1000
 
 
 def test_the_law_follows_the_currency():
     laws = {
-        c: measure_marginals(room_of([], SCHEMA, currency=c), SCHEMA, [()], amount=Fraction(1, 100))[0].law
-        for c in Currency
+        c: measure_marginals(room_of([], SCHEMA, accounting=c), SCHEMA, [()], amount=Fraction(1, 100))[0].law
+        for c in Accounting
     }
     assert laws == {
-        Currency.PURE: Law.DISCRETE_LAPLACE,
-        Currency.GDP: Law.ROUNDED_GAUSSIAN,
-        Currency.ZCDP: Law.DISCRETE_GAUSSIAN,
+        Accounting.PURE: Law.DISCRETE_LAPLACE,
+        Accounting.GDP: Law.ROUNDED_GAUSSIAN,
+        Accounting.ZCDP: Law.DISCRETE_GAUSSIAN,
     }
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from kit.curator.contexts import room_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.curator.mechanisms.quantiles import choose_quantiles
 from understudy.errors import Refused
 from understudy.schema import Integer, Schema
@@ -16,9 +16,9 @@ SCHEMA = Schema(columns=(Integer(name="x", min=0, max=1000),))
 QUARTILES = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_quartiles_of_many_rows_are_close(currency):
-    room = room_of([{"x": i % 1001} for i in range(20_020)], SCHEMA, currency=currency)
+@pytest.mark.parametrize("accounting", Accounting)
+def test_quartiles_of_many_rows_are_close(accounting):
+    room = room_of([{"x": i % 1001} for i in range(20_020)], SCHEMA, accounting=accounting)
     before = room.till.left
     found = choose_quantiles(room, SCHEMA["x"], QUARTILES, amount=before)
     # EM loses at most (2Δ/ε)(ln|lattice| + 15) ranks but for e^-15; a rank is 1/20 of a lattice step

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kit.curator.contexts import room_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.mechanisms.scores import (
     CHOICE_SCORES,
@@ -207,7 +207,7 @@ def test_unknown_scores_and_columns_that_are_no_coins_are_refused():
 @pytest.mark.parametrize("score", "RIF")
 def test_the_dependent_pair_is_chosen_among_candidates_of_different_shapes(score: str):
     rows = [{"a": bool(i % 2), "b": bool(i % 2), "c": bool(i // 2 % 2)} for i in range(400)]
-    room = room_of(rows, SCHEMA, neighbours=Neighbours.REPLACE, currency=Currency.PURE, epsilon=10, delta=0)
+    room = room_of(rows, SCHEMA, neighbours=Neighbours.REPLACE, accounting=Accounting.PURE, epsilon=10, delta=0)
     candidates = {("c", "b"): np.zeros((2, 2)), ("a", "b"): np.zeros((2, 2)), ("c",): np.zeros(2)}
     assert choose_clique(room, candidates, amount=Fraction(2), score=score, rows=400) == ("a", "b")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kit.curator.contexts import neighbouring, room_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.mechanisms.scores import SCORE_GRID, Score, check_score
 from understudy.curator.mechanisms.select_cell import cell_distances, choose_cell
@@ -52,7 +52,7 @@ def test_the_choice_follows_the_exponential_law(relation):
 
     rows, repeats = [UNIVERSE[1]] * 4, 4_000
     wanted = {("a",): np.array([0.0, 0.0]), ("b",): np.array([0.0, 3.0])}
-    room = room_of(rows, SCHEMA, neighbours=relation, currency=Currency.PURE, epsilon=repeats, delta=0)
+    room = room_of(rows, SCHEMA, neighbours=relation, accounting=Accounting.PURE, epsilon=repeats, delta=0)
     picks = Counter(choose_cell(room, SCHEMA, wanted, amount=Fraction(1)) for _ in range(repeats))
     odds = {(("a",), (0,)): exp(2), (("a",), (1,)): 1, (("b",), (0,)): 1, (("b",), (1,)): exp(0.5)}
     for cell, weight in odds.items():
@@ -63,14 +63,14 @@ def test_the_choice_follows_the_exponential_law(relation):
 
 
 def test_cells_of_several_columns_come_back_by_their_codes():
-    room = room_of([UNIVERSE[2]] * 500, SCHEMA, currency=Currency.PURE, epsilon=10, delta=0)
+    room = room_of([UNIVERSE[2]] * 500, SCHEMA, accounting=Accounting.PURE, epsilon=10, delta=0)
     wanted = {("a",): np.array([0.0, 500.0]), ("b", "a"): np.zeros((2, 2))}
     assert choose_cell(room, SCHEMA, wanted, amount=Fraction(1)) == (("b", "a"), (0, 1))
 
 
 def test_structural_zeros_are_no_candidates():
     schema = replace(SCHEMA, impossible=(parse_predicate("a = true and b = true"),))
-    room = room_of([UNIVERSE[3]] * 500, schema, currency=Currency.PURE, epsilon=100, delta=0)
+    room = room_of([UNIVERSE[3]] * 500, schema, accounting=Accounting.PURE, epsilon=100, delta=0)
     wanted = {("a", "b"): np.zeros((2, 2))}
     picks = {choose_cell(room, schema, wanted, amount=Fraction(1))[1] for _ in range(60)}
     assert picks == {(0, 0), (0, 1), (1, 0)}

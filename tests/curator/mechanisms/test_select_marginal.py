@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from kit.curator.contexts import neighbouring, no_noise, room_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody
+from understudy.curator import Curator
 from understudy.curator.mechanisms.scores import SCORE_GRID
 from understudy.curator.mechanisms.select_marginal import choose_clique, measure_distances
 from understudy.errors import Refused
@@ -32,7 +32,7 @@ def test_no_neighbour_moves_the_distances_by_more_than_their_price_assumes(relat
     for here, there in neighbouring(UNIVERSE, 4, relation):
         found = []
         for rows in (here, there):
-            room = room_of(rows, SCHEMA, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
+            room = room_of(rows, SCHEMA, neighbours=relation, accounting=Accounting.PURE, delta=0, noise=no_noise)
             found.append(measure_distances(room, estimates(0.3), amount=Fraction(1)))
         moved = sum(abs(found[0][c].value - found[1][c].value) for c in found[0])
         one = next(iter(found[0].values()))
@@ -53,7 +53,7 @@ def test_the_choice_follows_the_exponential_law():
     rows = [UNIVERSE[1]] * 4  # a false, b true
     wanted = {("a",): np.array([4.0, 0.0]), ("b",): np.array([2.0, 2.0])}  # distances 0 and 4
     repeats = 4000
-    room = room_of(rows, SCHEMA, currency=Currency.PURE, epsilon=repeats, delta=0)
+    room = room_of(rows, SCHEMA, accounting=Accounting.PURE, epsilon=repeats, delta=0)
     picks = Counter(choose_clique(room, wanted, amount=Fraction(1)) for _ in range(repeats))
     chance = exp(4 / 2) / (1 + exp(4 / 2))
     assert stats.binomtest(picks[("b",)], repeats, chance).pvalue > 1e-6
@@ -64,7 +64,7 @@ def test_the_choice_follows_the_exponential_law():
 def test_weights_and_penalties_change_the_choice():
     rows = [UNIVERSE[0]] * 100
     wanted = {("a",): np.array([0.0, 0.0]), ("b",): np.array([0.0, 0.0])}
-    room = room_of(rows, SCHEMA, currency=Currency.PURE, epsilon=100, delta=0)
+    room = room_of(rows, SCHEMA, accounting=Accounting.PURE, epsilon=100, delta=0)
     assert choose_clique(room, wanted, amount=Fraction(10), penalties=[100.0, 0.0]) == ("b",)
     assert choose_clique(room, wanted, amount=Fraction(10), weights=[1.0, 0.01]) == ("a",)
 
@@ -91,7 +91,7 @@ def test_no_neighbour_moves_coarse_distances_by_more_than_their_price_assumes(re
     for here, there in neighbouring(CODES, 3, relation):
         found = []
         for rows in (here, there):
-            room = room_of(rows, LONG, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
+            room = room_of(rows, LONG, neighbours=relation, accounting=Accounting.PURE, delta=0, noise=no_noise)
             found.append(measure_distances(room, wanted, amount=Fraction(1), maps=COARSE))
         moved = sum(abs(found[0][c].value - found[1][c].value) for c in found[0])
         assert moved <= next(iter(found[0].values())).scale
@@ -109,7 +109,7 @@ def test_a_coarse_distance_is_that_of_coarse_counts():
 def test_coarse_distances_that_cannot_be_are_refused_and_free():
     room = room_of([], LONG)
     before = room.till.left
-    custody = Custody(room, LONG)
+    custody = Curator(room, LONG)
     for maps, shape in [
         ({("a",): (Partition((0, 1)),)}, (2,)),  # for another column
         ({("a",): (Partition((0, 1, 1)),)}, (3,)),  # the estimate is fine, the map coarse

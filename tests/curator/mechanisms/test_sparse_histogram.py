@@ -11,10 +11,10 @@ import pytest
 
 from kit.curator.contexts import no_noise, room_of
 from kit.privacy.runs import deaf
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody
+from understudy.curator import Curator
 from understudy.curator.mechanisms.sparse_histogram import (
     LABEL_OVERHEAD_BYTES,
     laplace_threshold,
@@ -123,10 +123,10 @@ def test_a_units_own_cells_show_with_at_most_delta(law, max_rows):
 PLACES = Schema(columns=(Categorical(name="place"),))
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_common_labels_show_and_rare_ones_do_not(currency):
+@pytest.mark.parametrize("accounting", Accounting)
+def test_common_labels_show_and_rare_ones_do_not(accounting):
     rows = [{"place": p} for p in ["Aarhus"] * 2000 + ["Berlin"] * 2000 + ["a person's own words"]]
-    room = room_of(rows, PLACES, currency=currency)
+    room = room_of(rows, PLACES, accounting=accounting)
     found, bought = learn_labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
     assert found == ("Aarhus", "Berlin")
     assert (bought.values > bought.threshold).all()
@@ -156,7 +156,7 @@ def test_what_shows_fits_by_raising_the_threshold():
 
 
 def test_without_delta_it_is_refused_with_the_remedy_and_free():
-    room = room_of([{"place": "x"}], PLACES, currency=Currency.PURE, delta=0)
+    room = room_of([{"place": "x"}], PLACES, accounting=Accounting.PURE, delta=0)
     with pytest.raises(Refused, match=r"place.*Declare the values.*Nothing was spent"):
         learn_labels(room, "place", amount=room.till.left, delta=room.till.left_delta)
     assert room.till.left == 1
@@ -164,7 +164,7 @@ def test_without_delta_it_is_refused_with_the_remedy_and_free():
 
 def test_gaussian_runs_pay_for_both_directions():
     """δ buys δ₀ = δ/(1 + e^ε): the threshold must be that of the smaller chance."""
-    room = room_of([], PLACES, currency=Currency.GDP, epsilon=3)
+    room = room_of([], PLACES, accounting=Accounting.GDP, epsilon=3)
     _, bought = learn_labels(room, "place", amount=room.till.left, delta=Fraction(1, 10**7))
     plain = threshold(law=bought.law, scale=bought.scale, delta=Fraction(1, 10**7))
     needed = threshold(law=bought.law, scale=bought.scale, delta=Fraction(1, 10**7) / (1 + 20))
@@ -232,7 +232,7 @@ HELD = [
 def test_cells_that_are_declared_impossible_never_show(clique):
     """However many rows a mistake put there; and the others show as they did."""
     room = room_of(HELD, IMPOSSIBLE, noise=no_noise)
-    found = Custody(room, IMPOSSIBLE).sparse(clique, share=1).sparse[0]
+    found = Curator(room, IMPOSSIBLE).sparse(clique, share=1).sparse[0]
     assert sorted(found.values.tolist()) == [2000, 3000]
     shown = {
         tuple(dict(zip(clique, cell, strict=True))[n] for n in ("male", "pregnant")) for cell in found.codes.tolist()
@@ -243,7 +243,7 @@ def test_cells_that_are_declared_impossible_never_show(clique):
 def test_what_a_smaller_table_cannot_tell_is_left_in():
     """Every man shows in the table of men alone, also those of impossible rows."""
     room = room_of(HELD, IMPOSSIBLE, noise=no_noise)
-    assert sorted(Custody(room, IMPOSSIBLE).sparse(("male",), share=1).sparse[0].values.tolist()) == [2000, 8000]
+    assert sorted(Curator(room, IMPOSSIBLE).sparse(("male",), share=1).sparse[0].values.tolist()) == [2000, 8000]
 
 
 def test_the_rows_of_impossible_cells_move_no_other_cell():
@@ -251,6 +251,6 @@ def test_the_rows_of_impossible_cells_move_no_other_cell():
     seen = []
     for rows in (HELD, [*HELD, HELD[0]], HELD[1:]):
         with deaf() as asked:
-            Custody(room_of(rows, IMPOSSIBLE), IMPOSSIBLE).sparse(("male", "pregnant"), share=1)
+            Curator(room_of(rows, IMPOSSIBLE), IMPOSSIBLE).sparse(("male", "pregnant"), share=1)
         seen.append([exact.tolist() for exact in asked])
     assert seen[0] == seen[1] == seen[2] == [[2000, 3000]]

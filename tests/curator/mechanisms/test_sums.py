@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kit.curator.contexts import neighbouring, no_noise, room_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.curator.mechanisms.sums import measure_mean, measure_sum
 from understudy.errors import Refused
@@ -29,7 +29,7 @@ def test_no_neighbour_moves_a_sum_by_more_than_its_price_assumes(low, high, orig
     universe = [{"x": v} for v in (None, low - 5, low, high, high + 5)]
     for here, there in neighbouring(universe, 3, relation):
         one, two = (
-            room_of(rows, schema, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
+            room_of(rows, schema, neighbours=relation, accounting=Accounting.PURE, delta=0, noise=no_noise)
             for rows in (here, there)
         )
         a, b = (measure_sum(r, schema["x"], amount=Fraction(1), origin=origin) for r in (one, two))
@@ -44,7 +44,7 @@ def test_the_claim_is_reached():
         moved, scale = 0, Fraction(0)
         for here, there in neighbouring(universe, 2, relation):
             rooms = (
-                room_of(rows, schema, neighbours=relation, currency=Currency.PURE, delta=0, noise=no_noise)
+                room_of(rows, schema, neighbours=relation, accounting=Accounting.PURE, delta=0, noise=no_noise)
                 for rows in (here, there)
             )
             a, b = (measure_sum(r, schema["x"], amount=Fraction(1)) for r in rooms)

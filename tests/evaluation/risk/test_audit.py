@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 from understudy.evaluation.risk.audit import (
     AuditVerdict,
@@ -26,16 +26,16 @@ from understudy.noise import draw_noise
 N = 120_000
 ZERO, ONE = np.zeros(1, np.int64), np.ones(1, np.int64)
 LAWS = {
-    Currency.PURE: (Law.DISCRETE_LAPLACE, Fraction(1)),
-    Currency.GDP: (Law.ROUNDED_GAUSSIAN, Fraction(2)),
-    Currency.ZCDP: (Law.DISCRETE_GAUSSIAN, Fraction(2)),
+    Accounting.PURE: (Law.DISCRETE_LAPLACE, Fraction(1)),
+    Accounting.GDP: (Law.ROUNDED_GAUSSIAN, Fraction(2)),
+    Accounting.ZCDP: (Law.DISCRETE_GAUSSIAN, Fraction(2)),
 }
-TRUTH = {Currency.PURE: 1.0, Currency.GDP: 0.5, Currency.ZCDP: 0.125}
+TRUTH = {Accounting.PURE: 1.0, Accounting.GDP: 0.5, Accounting.ZCDP: 0.125}
 
 
-def answers(currency: Currency, shrink: int = 1) -> tuple[list[np.ndarray], list[NoiseSpread]]:
+def answers(accounting: Accounting, shrink: int = 1) -> tuple[list[np.ndarray], list[NoiseSpread]]:
     """Scores of a count of 0 and a count of 1 by the stated law, the noise being `shrink` times smaller than stated."""
-    law, scale = LAWS[currency]
+    law, scale = LAWS[accounting]
     spread = NoiseSpread(law=law, moved=ONE)
     scores = []
     for truth in (0, 1):
@@ -45,40 +45,40 @@ def answers(currency: Currency, shrink: int = 1) -> tuple[list[np.ndarray], list
     return scores, [spread]
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_a_true_claim_stands_and_is_nearly_reached(currency):
+@pytest.mark.parametrize("accounting", Accounting)
+def test_a_true_claim_stands_and_is_nearly_reached(accounting):
     """What is seen of μ = ½ lies seven standard deviations above the limit: its bound holds at 1e-6 and costs a twentieth."""
-    scores, spreads = answers(currency)
-    truth = TRUTH[currency]
-    seen, spread = loss_lower_bound(*scores, currency), loss_by_spread(spreads, currency)
+    scores, spreads = answers(accounting)
+    truth = TRUTH[accounting]
+    seen, spread = loss_lower_bound(*scores, accounting), loss_by_spread(spreads, accounting)
     assert seen <= truth
     assert spread <= truth
     # A test with two outcomes sees half of a ρ at best.
-    assert seen > (0.35 if currency is Currency.ZCDP else 0.85) * truth
+    assert seen > (0.35 if accounting is Accounting.ZCDP else 0.85) * truth
     assert spread > 0.92 * truth
 
 
-@pytest.mark.parametrize("currency", Currency)
-def test_half_of_the_noise_is_noticed(currency):
-    scores, spreads = answers(currency, shrink=2)
-    assert loss_lower_bound(*scores, currency) > TRUTH[currency]
-    assert loss_by_spread(spreads, currency) > 1.8 * TRUTH[currency]
+@pytest.mark.parametrize("accounting", Accounting)
+def test_half_of_the_noise_is_noticed(accounting):
+    scores, spreads = answers(accounting, shrink=2)
+    assert loss_lower_bound(*scores, accounting) > TRUTH[accounting]
+    assert loss_by_spread(spreads, accounting) > 1.8 * TRUTH[accounting]
 
 
 def test_a_little_less_noise_is_noticed_by_its_spread():
-    law, scale = LAWS[Currency.GDP]
+    law, scale = LAWS[Accounting.GDP]
     spread = NoiseSpread(law=law, moved=ONE)
     spread.add(draw_noise(law, scale * Fraction(92, 100), (4 * N, 1)))
-    assert loss_by_spread([spread], Currency.GDP) > TRUTH[Currency.GDP]
+    assert loss_by_spread([spread], Accounting.GDP) > TRUTH[Accounting.GDP]
 
 
 def test_no_noise_is_no_privacy():
     spread = NoiseSpread(law=Law.ROUNDED_GAUSSIAN, moved=ONE)
     spread.add(np.zeros((10_000, 1), np.int64))
-    assert loss_by_spread([spread], Currency.GDP) > 4  # P(all 10,000 are zero) is above 1e-6 only where σ < 1/4
+    assert loss_by_spread([spread], Accounting.GDP) > 4  # P(all 10,000 are zero) is above 1e-6 only where σ < 1/4
     still = NoiseSpread(law=Law.ROUNDED_GAUSSIAN, moved=ZERO)
     still.add(np.zeros((100, 1), np.int64))
-    assert loss_by_spread([still], Currency.GDP) == 0, "what does not move gives nothing away"
+    assert loss_by_spread([still], Accounting.GDP) == 0, "what does not move gives nothing away"
 
 
 @pytest.mark.parametrize("law", Law)
@@ -99,20 +99,20 @@ def test_the_largest_scale_is_an_upper_bound_of_the_stated_level(law, scale):
 
 
 def test_losses_of_several_answers_add_up():
-    law, scale = LAWS[Currency.GDP]
+    law, scale = LAWS[Accounting.GDP]
     spreads = []
     for _ in range(4):
         spread = NoiseSpread(law=law, moved=ONE)
         spread.add(draw_noise(law, scale, (N, 1)))
         spreads.append(spread)
-    assert 0.95 < loss_by_spread(spreads, Currency.GDP) <= sqrt(4) * 0.5
+    assert 0.95 < loss_by_spread(spreads, Accounting.GDP) <= sqrt(4) * 0.5
 
 
 def test_randomised_response_by_hand():
     """Two outcomes at e^ε = 3: the bound is what the counts say, at the given level."""
     here, there = np.r_[np.ones(2_500), np.zeros(7_500)], np.r_[np.ones(7_500), np.zeros(2_500)]
     rng = np.random.default_rng(1)
-    found = loss_lower_bound(rng.permutation(here), rng.permutation(there), Currency.PURE, alpha=1e-3)
+    found = loss_lower_bound(rng.permutation(here), rng.permutation(there), Accounting.PURE, alpha=1e-3)
     assert 0.85 * log(3) < found < log(3)
 
 
@@ -124,8 +124,8 @@ def test_clopper_pearson_is_the_textbooks():
 
 
 def test_delta_takes_from_what_is_proven():
-    scores, _ = answers(Currency.PURE)
-    assert loss_lower_bound(*scores, Currency.PURE, delta=0.05) < loss_lower_bound(*scores, Currency.PURE)
+    scores, _ = answers(Accounting.PURE)
+    assert loss_lower_bound(*scores, Accounting.PURE, delta=0.05) < loss_lower_bound(*scores, Accounting.PURE)
 
 
 @pytest.mark.parametrize(("law", "scale"), LAWS.values())
@@ -147,9 +147,9 @@ def test_log_odds_of_a_choice():
 
 def test_words():
     said = AuditVerdict(
-        currency=Currency.GDP, claimed=0.2, measured=0.1, by_spread=0.3, claimed_epsilon=1.0, delta=1e-9
+        accounting=Accounting.GDP, claimed=0.2, measured=0.1, by_spread=0.3, claimed_epsilon=1.0, delta=1e-9
     )
     assert said.violated
     assert "VIOLATION at 1e-6" in said.sentence()
-    assert epsilon_of_loss(Currency.ZCDP, 0.125, 1e-6) > epsilon_of_loss(Currency.GDP, 0.5, 1e-6) > 0
-    assert epsilon_of_loss(Currency.PURE, inf, 0.0) == inf
+    assert epsilon_of_loss(Accounting.ZCDP, 0.125, 1e-6) > epsilon_of_loss(Accounting.GDP, 0.5, 1e-6) > 0
+    assert epsilon_of_loss(Accounting.PURE, inf, 0.0) == inf

@@ -9,7 +9,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.evaluation.risk.audit_canaries import (
     choose_best_guesses,
@@ -56,7 +56,7 @@ def test_randomised_response_is_not_refuted_and_a_bolder_one_is():
 def measured(noise: int, coins: np.ndarray, cells: np.ndarray, size: int, base: np.ndarray) -> Measurements:
     values = base + np.bincount(cells[coins], minlength=size)
     values = values + np.random.default_rng(4).integers(-noise, noise + 1, size)
-    cost = Cost(Currency.GDP, Fraction(1))
+    cost = Cost(Accounting.GDP, Fraction(1))
     law, scale = Law.ROUNDED_GAUSSIAN, Fraction(max(noise, 1))
     whole = Measurement(("x",), (Identity(size),), values.astype(np.int64), law, scale, cost)
     coarse = Measurement(("x",), (Partition((0,) * size),), np.array([values.sum()]), law, scale, cost)
@@ -80,6 +80,6 @@ def test_replaced_rows_are_told_from_those_that_replace_them():
     inside, outside = places[:200], places[200:400]
     held = np.where(coins, inside, outside)
     exact = base + np.bincount(held, minlength=1000)
-    law, cost = Law.ROUNDED_GAUSSIAN, Cost(Currency.GDP, Fraction(1))
+    law, cost = Law.ROUNDED_GAUSSIAN, Cost(Accounting.GDP, Fraction(1))
     told = Measurements((Measurement(("x",), (Identity(1000),), exact, law, Fraction(1), cost),))
     assert ((score_canaries(told, {("x",): base}, {"x": inside}, {"x": outside}) > 0) == coins).all()

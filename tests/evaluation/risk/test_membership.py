@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from kit.people import SCHEMA, made, table
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.evaluation.risk.membership import (
     apply_maps,
@@ -26,7 +26,7 @@ from understudy.measurements import Centring, Identity, Measurement, Partition
 from understudy.schema import Categorical, Schema
 from understudy.tables import Records
 
-FREE = Cost(Currency.GDP, Fraction(1))
+FREE = Cost(Accounting.GDP, Fraction(1))
 PEOPLE = 2000
 CELLS = Schema(columns=(Categorical(name="cell", values=tuple(f"v{i}" for i in range(2 * PEOPLE)), nullable=False),))
 

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from understudy.accounting.budget import Budget
 from understudy.accounting.chain import digest_of
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.ledger import Ledger
 from understudy.errors import LedgerError
 
-COST = Cost(Currency.PURE, Fraction(1, 10**6))
+COST = Cost(Accounting.PURE, Fraction(1, 10**6))
 BUDGET = Budget(Fraction(1, 100), Fraction(0))
 
 

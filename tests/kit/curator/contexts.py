@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from kit.curator.listed import Listed
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Room, Till
+from understudy.curator import MechanismContext, Payments
 from understudy.noise import draw_noise
 from understudy.schema import Schema
 
@@ -43,11 +43,11 @@ def no_noise(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np.in
 
 
 @cache
-def allowance(epsilon: object, delta: object, currency: Currency) -> Filter:
-    """What a run may spend; half of δ is set aside for thresholds where the currency needs the other half."""
+def allowance(epsilon: object, delta: object, accounting: Accounting) -> Filter:
+    """What a run may spend; half of δ is set aside for thresholds where the accounting needs the other half."""
     budget = Budget.of(epsilon, delta)
-    half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
-    return Filter.of(budget, currency=currency, threshold_delta=half)
+    half = Fraction(0) if accounting is Accounting.PURE else budget.delta / 2
+    return Filter.of(budget, accounting=accounting, threshold_delta=half)
 
 
 def room_of(
@@ -55,17 +55,17 @@ def room_of(
     schema: Schema,
     *,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
-    currency: Currency = Currency.GDP,
+    accounting: Accounting = Accounting.GDP,
     epsilon: object = 1,
     delta: object = "1e-6",
     noise: object = draw_noise,
-) -> Room:
+) -> MechanismContext:
     """A room around a list of rows."""
-    return Room(
+    return MechanismContext(
         table=Listed(rows, schema),
-        till=Till(Practice(), replace(allowance(epsilon, delta, currency))),
+        till=Payments(Practice(), replace(allowance(epsilon, delta, accounting))),
         neighbours=neighbours,
-        currency=currency,
+        accounting=accounting,
         epsilon=Budget.of(epsilon, delta).epsilon,
         max_rows=schema.unit.max_rows,
         draw=noise,

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.stats import binom
 
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.measurements import AxisMap, Clique, Identity, Measurement, Measurements, SparseMeasurement
 from understudy.schema import Categorical, Schema
@@ -15,7 +15,7 @@ from understudy.schema import Categorical, Schema
 ALPHA = 1e-6
 """False-alarm rate of every statistical test here."""
 
-FREE = Cost(Currency.PURE, Fraction(1))
+FREE = Cost(Accounting.PURE, Fraction(1))
 
 
 def schema_of(*sizes: int, rows: int | None = None) -> Schema:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.law import Law
 
@@ -127,13 +127,13 @@ def delta_of(shown: int, trials: int, claim: float, alpha: float = ALPHA) -> Aud
 
 
 def audited(here: Floats, there: Floats, cost: Cost, *, at: float | None = None, alpha: float = ALPHA) -> Audit:
-    """The audit in the currency of a claimed cost."""
-    match cost.currency:
-        case Currency.GDP:
+    """The audit in the accounting of a claimed cost."""
+    match cost.accounting:
+        case Accounting.GDP:
             return gdp(here, there, sqrt(cost.amount), at=at, alpha=alpha)
-        case Currency.PURE:
+        case Accounting.PURE:
             return pure(here, there, float(cost.amount), delta=float(cost.delta), at=at, alpha=alpha)
-        case Currency.ZCDP:
+        case Accounting.ZCDP:
             return zcdp(here, there, float(cost.amount), at=at, alpha=alpha)
 
 
@@ -142,7 +142,7 @@ def seen(here: Floats, there: Floats, cost: Cost, *, at: float | None = None, al
 
     A test with two outcomes sees only part of a ρ, so there it is the μ of Gaussian noise with that ρ.
     """
-    if cost.currency is Currency.ZCDP:
+    if cost.accounting is Accounting.ZCDP:
         return gdp(here, there, sqrt(2 * cost.amount), at=at, alpha=alpha).share
     return audited(here, there, cost, at=at, alpha=alpha).share
 
@@ -231,9 +231,9 @@ def recomputed(
     noise would just not be too little, and just not be too much.
     """
     noise = np.abs(np.asarray(noise, np.float64).ravel())
-    claim = sqrt(cost.amount) if cost.currency is Currency.GDP else float(cost.amount)
+    claim = sqrt(cost.amount) if cost.accounting is Accounting.GDP else float(cost.amount)
     ends = (_end(noise, law, alpha / 2, at_least) for at_least in (_is_too_little, _is_just_enough))
-    losses = [_loss(scale, law, l1, l2, cost.currency) for scale in ends]
+    losses = [_loss(scale, law, l1, l2, cost.accounting) for scale in ends]
     return Recomputed(losses[0], losses[1], claim)
 
 
@@ -309,12 +309,12 @@ def _is_just_enough(noise: Floats, law: Law, scale: float, alpha: float) -> bool
     return float((logs - tilt * size).min()) * len(noise) > np.log(alpha)
 
 
-def _loss(scale: float, law: Law, l1: float, l2: float, currency: Currency) -> float:
+def _loss(scale: float, law: Law, l1: float, l2: float, accounting: Accounting) -> float:
     if scale in (0, inf):
         return inf if scale == 0 else 0.0
-    if currency is Currency.PURE:
+    if accounting is Accounting.PURE:
         return l1 / scale
-    return l2 / scale if currency is Currency.GDP else l2 * l2 / (2 * scale * scale)
+    return l2 / scale if accounting is Accounting.GDP else l2 * l2 / (2 * scale * scale)
 
 
 def alike(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:

@@ -12,50 +12,50 @@ import pytest
 import understudy.curator.mechanisms.select_cell
 import understudy.curator.mechanisms.select_marginal
 from understudy.accounting.cost import Cost
-from understudy.curator import Room, Till
+from understudy.curator import MechanismContext, Payments
 
 
 def only_non_empty_cells(patch: pytest.MonkeyPatch) -> None:
     """Cells that are exactly zero stay zero."""
-    original = Room.add_noise
-    patch.setattr(Room, "add_noise", lambda self, e, scale: np.where(e != 0, original(self, e, scale), e))
+    original = MechanismContext.add_noise
+    patch.setattr(MechanismContext, "add_noise", lambda self, e, scale: np.where(e != 0, original(self, e, scale), e))
 
 
 def one_scale_is_halved(patch: pytest.MonkeyPatch) -> None:
     """The scale that is used first is halved wherever it is used."""
-    original, first = Room.add_noise, []
+    original, first = MechanismContext.add_noise, []
 
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+    def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         if scale and not first:
             first.append(scale)
         return original(self, exact, scale / 2 if scale in first else scale)
 
-    patch.setattr(Room, "add_noise", noisy)
+    patch.setattr(MechanismContext, "add_noise", noisy)
 
 
 def a_stored_answer_is_given_as_new(patch: pytest.MonkeyPatch) -> None:
     """The first answer of a kind and shape is kept, and given to everybody who asks for another."""
-    original, kept = Till.pay, {}
+    original, kept = Payments.pay, {}
 
-    def pay(self: Till, request: dict, cost: Cost, count: Callable, draw: Callable) -> dict:
+    def pay(self: Payments, request: dict, cost: Cost, count: Callable, draw: Callable) -> dict:
         key = request["mechanism"]
         if key not in kept:
             kept[key] = original(self, request, cost, count, draw)
         return kept[key]
 
-    patch.setattr(Till, "pay", pay)
+    patch.setattr(Payments, "pay", pay)
 
 
 def noise_is_used_twice(patch: pytest.MonkeyPatch) -> None:
     """Answers of one shape and scale share their noise."""
     kept: dict[object, np.ndarray] = {}
 
-    def noisy(self: Room, exact: np.ndarray, scale: Fraction) -> np.ndarray:
+    def noisy(self: MechanismContext, exact: np.ndarray, scale: Fraction) -> np.ndarray:
         if not scale or getattr(self.draw, "quiet", False):
             return exact.copy()
         return exact + kept.setdefault((exact.shape, scale), self.draw(self.law, scale, exact.shape))
 
-    patch.setattr(Room, "add_noise", noisy)
+    patch.setattr(MechanismContext, "add_noise", noisy)
 
 
 def selection_is_thought_half_as_sensitive(patch: pytest.MonkeyPatch) -> None:

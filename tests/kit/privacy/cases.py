@@ -10,10 +10,10 @@ import numpy as np
 
 from kit.curator.contexts import neighbouring, no_noise
 from kit.privacy.world import Ask, Row, hear
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
-from understudy.curator import Custody, Room, Window
+from understudy.curator import Curator, CuratorView, MechanismContext
 from understudy.curator.discovery import extras
 from understudy.curator.discovery.bounds import MAGNITUDE_EDGES, _measure_histogram
 from understudy.curator.discovery.tree_histogram import _measure_cells
@@ -26,7 +26,7 @@ from understudy.schema import Boolean, Categorical, Integer, Lattice, Schema, Un
 from understudy.synthesizers import SYNTHESIZERS, Workload, ignore_progress
 
 ADD_REMOVE, REPLACE = Neighbours
-PURE, GDP, ZCDP = Currency
+PURE, GDP, ZCDP = Accounting
 
 COLOURS = Schema(
     columns=(
@@ -54,29 +54,29 @@ class Case:
     here: Sequence[Row]
     there: Sequence[Row]
     relation: Neighbours
-    currency: Currency = GDP
+    accounting: Accounting = GDP
     tight: bool = True
     effort: float = 1.0
     """How many answers it takes, by comparison."""
 
     def __str__(self) -> str:
-        return f"{self.name}-{self.relation}-{self.currency}"
+        return f"{self.name}-{self.relation}-{self.accounting}"
 
     @property
     def options(self) -> Mapping[str, object]:
-        return {"relation": self.relation, "currency": self.currency, "epsilon": EPSILON[self.currency]}
+        return {"relation": self.relation, "accounting": self.accounting, "epsilon": EPSILON[self.accounting]}
 
 
 def marginal(clique: tuple[str, ...], maps: tuple[AxisMap, ...] | None = None) -> Ask:
     """All of the budget on one marginal."""
 
-    def ask(room: Room, schema: Schema) -> object:
+    def ask(room: MechanismContext, schema: Schema) -> object:
         return measure_marginals(room, schema, [clique], amount=room.till.left, maps=None if maps is None else [maps])
 
     return ask
 
 
-def worst_pair(ask: Ask, relation: Neighbours, currency: Currency) -> tuple[list[Row], list[Row]]:
+def worst_pair(ask: Ask, relation: Neighbours, accounting: Accounting) -> tuple[list[Row], list[Row]]:
     """The neighbours among all tables of at most two people between which the exact answer moves furthest."""
 
     found: dict[str, np.ndarray] = {}
@@ -84,13 +84,13 @@ def worst_pair(ask: Ask, relation: Neighbours, currency: Currency) -> tuple[list
     def exact(rows: list[Row]) -> np.ndarray:
         key = repr(rows)
         if key not in found:
-            heard = hear(ask, rows, COLOURS, times=1, relation=relation, currency=currency, noise=no_noise)
+            heard = hear(ask, rows, COLOURS, times=1, relation=relation, accounting=accounting, noise=no_noise)
             found[key] = heard[0].stacked("0")
         return found[key]
 
     def moved(pair: tuple[list[Row], list[Row]]) -> float:
         here, there = map(exact, pair)
-        return float(np.abs(there - here).sum() if currency is PURE else ((there - here) ** 2).sum())
+        return float(np.abs(there - here).sum() if accounting is PURE else ((there - here) ** 2).sum())
 
     return max(neighbouring(PEOPLE, 2, relation), key=moved)
 
@@ -104,21 +104,21 @@ MAPS: dict[str, tuple[AxisMap, ...]] = {
 
 
 def marginals() -> list[Case]:
-    """Every kind of map; the plain counts in every currency."""
+    """Every kind of map; the plain counts in every accounting."""
     found = []
     for name, maps in MAPS.items():
         for relation in Neighbours:
-            for currency in Currency if name == "counts" else (GDP,):
-                ask, effort = marginal(("colour", "smoker"), maps), 1.5 if currency is PURE else 1.0
-                pair = worst_pair(ask, relation, currency)
-                found.append(Case(f"marginal, {name}", ask, COLOURS, *pair, relation, currency, effort=effort))
+            for accounting in Accounting if name == "counts" else (GDP,):
+                ask, effort = marginal(("colour", "smoker"), maps), 1.5 if accounting is PURE else 1.0
+                pair = worst_pair(ask, relation, accounting)
+                found.append(Case(f"marginal, {name}", ask, COLOURS, *pair, relation, accounting, effort=effort))
     return found
 
 
 def whole(what: Callable[..., object], *args: object, **options: object) -> Ask:
     """All of the budget on one question."""
 
-    def ask(room: Room, schema: Schema) -> object:
+    def ask(room: MechanismContext, schema: Schema) -> object:
         columns = [schema[a] if isinstance(a, str) and isinstance(schema[a], Lattice) else a for a in args]
         return what(room, *columns, amount=room.till.left, **options)
 
@@ -128,19 +128,19 @@ def whole(what: Callable[..., object], *args: object, **options: object) -> Ask:
 def performed(name: str) -> Ask:
     """Everything a synthesizer asks, with all of the budget."""
 
-    def ask(room: Room, schema: Schema) -> object:
-        custody = Custody(room, schema)
-        return SYNTHESIZERS[name]().measure(Window(custody), Workload.of_order(schema), ignore_progress)
+    def ask(room: MechanismContext, schema: Schema) -> object:
+        custody = Curator(room, schema)
+        return SYNTHESIZERS[name]().measure(CuratorView(custody), Workload.of_order(schema), ignore_progress)
 
     return ask
 
 
-def cells(room: Room, schema: Schema) -> object:
+def cells(room: MechanismContext, schema: Schema) -> object:
     """One level of a descent: cells with gaps between them, the last of which holds all that lies beyond the bound."""
     column, one = schema["x"], room.unit_vector()
     assert isinstance(column, Lattice)
     scale = room.scale(room.till.left, one)
-    cost = price(room.law, scale, one, room.currency)
+    cost = price(room.law, scale, one, room.accounting)
     return _measure_cells(room, column, np.array([0, 40, 90]), np.array([10, 60, 100]), scale, cost)
 
 
@@ -151,7 +151,7 @@ def x(*values: int | None) -> list[Row]:
 def besides_of(what: Callable[..., object]) -> Ask:
     """All of the budget on something that a schema asks for beyond its columns."""
 
-    def ask(room: Room, schema: Schema) -> object:
+    def ask(room: MechanismContext, schema: Schema) -> object:
         days = [schema[name] for name in schema if schema[name].type == "date"]
         args = (
             (schema, *days) if what is extras.learn_weekdays else (schema,) if what is extras.learn_unit_sizes else ()
@@ -187,7 +187,7 @@ EDGES = tuple(range(65))
 
 CASES = [
     *marginals(),
-    *(Case("total", marginal(()), COLOURS, [FIRST], [FIRST, LAST], ADD_REMOVE, c) for c in Currency),
+    *(Case("total", marginal(()), COLOURS, [FIRST], [FIRST, LAST], ADD_REMOVE, c) for c in Accounting),
     *(Case("sum", whole(measure_sum, "x"), NUMBERS, x(3), x(3, 10), ADD_REMOVE, c, effort=1.5) for c in (PURE, GDP)),
     Case("sum", whole(measure_sum, "x"), NUMBERS, x(3, 0), x(3, 10), REPLACE),
     Case("sum, clipped", whole(measure_sum, "x"), NUMBERS, x(3), x(3, 10**9), ADD_REMOVE),
@@ -257,12 +257,12 @@ PERFORMANCES = [
         here,
         there,
         relation,
-        currency,
+        accounting,
         effort=2.5 if name == "independent" else 1.5,
     )
     for name in ("independent", "histogram", "gaussian", "residual")
     for relation, here, there in ((ADD_REMOVE, [FIRST], [FIRST, LAST]), (REPLACE, [FIRST, FIRST], [FIRST, LAST]))
-    for currency in (PURE, GDP)
+    for accounting in (PURE, GDP)
 ]
 """Every synthesizer that asks the same whatever it is answered, with all it asks. The sparse one is audited on its own, adaptive ones in
 test_paths."""

@@ -17,12 +17,12 @@ from kit.privacy.cases import ADD_REMOVE, CASES, COLOURS, FIRST, GDP, LAST, PEOP
 from kit.privacy.runs import OTHER, PLAIN, SCHEMA, csv, deaf, parts, rehearsed
 from kit.privacy.world import additive, hear
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.run import LedgerRun
-from understudy.curator import Room, Till
+from understudy.curator import MechanismContext, Payments
 from understudy.curator.mechanisms.marginals import measure_marginals
 from understudy.curator.mechanisms.select_marginal import choose_clique
 from understudy.curator.mechanisms.sparse_histogram import learn_labels
@@ -43,7 +43,7 @@ PLACES = Schema(columns=(Categorical(name="place"),))
 
 def cut(cost: Cost) -> float:
     """The most telling threshold of a likelihood ratio: the middle for Gaussian noise, as far as it goes for Laplace."""
-    return 0.999 * float(cost.amount) if cost.currency is PURE else 0.0
+    return 0.999 * float(cost.amount) if cost.accounting is PURE else 0.0
 
 
 def check_case(case: Case, times: int, *, tight: float = 0.8, alpha: float = POWER) -> None:
@@ -55,9 +55,9 @@ def check_case(case: Case, times: int, *, tight: float = 0.8, alpha: float = POW
         assert seen(here, there, cost, at=cut(cost), alpha=alpha) > tight
 
 
-def named(name: str, relation: Neighbours = ADD_REMOVE, currency: Currency = GDP) -> Case:
+def named(name: str, relation: Neighbours = ADD_REMOVE, accounting: Accounting = GDP) -> Case:
     """One of the cases."""
-    return next(c for c in CASES if (c.name, c.relation, c.currency) == (name, relation, currency))
+    return next(c for c in CASES if (c.name, c.relation, c.accounting) == (name, relation, accounting))
 
 
 class Chequered:
@@ -75,10 +75,10 @@ def squared(side: int) -> Schema:
     return Schema(columns=tuple(Categorical(name=n, values=tuple(map(str, range(side))), nullable=False) for n in "ab"))
 
 
-def check_cells(currency: Currency, side: int, *, tight: float = 0.8) -> None:
+def check_cells(accounting: Accounting, side: int, *, tight: float = 0.8) -> None:
     """Every cell of one large marginal carries the noise that was paid for, the empty ones too."""
     schema, table = squared(side), Chequered(side)
-    room = replace(room_of([], schema, currency=currency, epsilon=8 if currency is PURE else 40), table=table)
+    room = replace(room_of([], schema, accounting=accounting, epsilon=8 if accounting is PURE else 40), table=table)
     measured = measure_marginals(room, schema, [("a", "b")], amount=room.till.left / 4)[0]
     empty, full = measured.values[table.exact == 0], measured.values[table.exact == 1]
     zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
@@ -102,7 +102,9 @@ def check_fresh_noise() -> None:
     assert alike(one.values - table.exact, later.values - table.exact) > ALPHA
 
 
-def chosen(relation: Neighbours, currency: Currency, *, at: float, times: int) -> tuple[np.ndarray, np.ndarray, Cost]:
+def chosen(
+    relation: Neighbours, accounting: Accounting, *, at: float, times: int
+) -> tuple[np.ndarray, np.ndarray, Cost]:
     """Whether the first of two was chosen, on neighbours between which its score rises by Δ and the other's falls by Δ.
 
     `at` is the middle of the log-odds, which move by ε around it.
@@ -112,19 +114,19 @@ def chosen(relation: Neighbours, currency: Currency, *, at: float, times: int) -
     if relation is REPLACE:
         estimates = {("a",): np.array([10.0, 0.0]), ("b",): np.array([0.0, 10 - at])}
 
-    def ask(room: Room, schema: Schema) -> object:
-        return choose_clique(room, estimates, amount=AMOUNT[currency])
+    def ask(room: MechanismContext, schema: Schema) -> object:
+        return choose_clique(room, estimates, amount=AMOUNT[accounting])
 
-    options = {"relation": relation, "currency": currency, "epsilon": 4 if currency is PURE else 40}
+    options = {"relation": relation, "accounting": accounting, "epsilon": 4 if accounting is PURE else 40}
     heard = [hear(ask, rows, PAIRED, times=times, **options)[0] for rows in (here, there)]
     return *(1.0 * (h.stacked("index") == 0) for h in heard), heard[0].cost
 
 
 def check_outcomes(
-    mechanism: Callable[..., tuple], relation: Neighbours, currency: Currency, times: int, *, tight: float = 0.8
+    mechanism: Callable[..., tuple], relation: Neighbours, accounting: Accounting, times: int, *, tight: float = 0.8
 ) -> None:
     """A choice tells no more than its price, and nearly as much."""
-    here, there, cost = mechanism(relation, currency, at=-3.0 if currency is PURE else 0.0, times=times)
+    here, there, cost = mechanism(relation, accounting, at=-3.0 if accounting is PURE else 0.0, times=times)
     audit = audited(here, there, cost, at=0.5)
     assert not audit.violated
     assert audit.share > tight
@@ -134,10 +136,10 @@ def check_new_label(times: int = 10_000) -> None:
     """What one person alone wrote shows with at most the δ that was charged."""
     delta = Fraction(8, 100)
 
-    def ask(room: Room, schema: Schema) -> object:
+    def ask(room: MechanismContext, schema: Schema) -> object:
         return learn_labels(room, "place", amount=room.till.left, delta=delta)
 
-    (heard,) = hear(ask, [{"place": "x"}], PLACES, times=times, currency=PURE, epsilon=2, delta=delta)
+    (heard,) = hear(ask, [{"place": "x"}], PLACES, times=times, accounting=PURE, epsilon=2, delta=delta)
     shown = sum(len(a["counts"]) > 0 for a in heard.answers)
     assert not delta_of(shown, times, float(heard.cost.delta)).violated
 
@@ -157,19 +159,19 @@ class Watch:
         return draw_noise(law, scale, shape)
 
 
-def watched(ledger: Ledger, run: LedgerRun) -> tuple[Watch, Room]:
+def watched(ledger: Ledger, run: LedgerRun) -> tuple[Watch, MechanismContext]:
     watch = Watch(ledger.path)
-    return watch, Room(
+    return watch, MechanismContext(
         table=Listed(PEOPLE, COLOURS),
-        till=Till(run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))),
+        till=Payments(run, replace(run.filter, spent=Fraction(0), spent_delta=Fraction(0))),
         neighbours=ADD_REMOVE,
-        currency=run.filter.currency,
+        accounting=run.filter.accounting,
         epsilon=run.budget.epsilon,
         draw=watch,
     )
 
 
-def total(room: Room) -> int:
+def total(room: MechanismContext) -> int:
     return int(measure_marginals(room, COLOURS, [()], amount=room.till.left)[0].values)
 
 

@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 from kit.privacy.replay import ROUNDING, Movement, Question, Strayed, compare_movements, keep_questions
 from kit.privacy.runs import account, chance
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.cli.layout import report_json
 from understudy.cli.synthesize import run_facts
@@ -122,7 +122,7 @@ class Setting:
 
     synthesizer: str | Synthesizer = "independent"
     relation: Neighbours = Neighbours.ADD_REMOVE
-    currency: Currency = Currency.GDP
+    accounting: Accounting = Accounting.GDP
     known: str = "complete"
     """What is declared: a name in `SCHEMAS`."""
     declared: Schema | None = None
@@ -135,7 +135,7 @@ class Setting:
 
     def __str__(self) -> str:
         named = self.synthesizer if isinstance(self.synthesizer, str) else self.synthesizer.name
-        return f"{named}, {self.relation}, {self.currency}, {self.known}"
+        return f"{named}, {self.relation}, {self.accounting}, {self.known}"
 
     @property
     def schema(self) -> Schema | None:
@@ -241,7 +241,7 @@ def perform_run(
                 synthesizer=method,
                 ledger=ledger,
                 neighbours=setting.relation,
-                currency=setting.currency,
+                accounting=setting.accounting,
                 workload=setting.workload or (),
                 public=setting.public,
                 dataset="people",

@@ -35,9 +35,9 @@ from kit.curator.listed import Listed
 from kit.privacy.audit import ALPHA, Audit, Floats, audited, lower_bound
 from kit.privacy.world import Pooled
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Till
+from understudy.curator import Curator, MechanismContext, Payments
 from understudy.schema import Categorical, Lattice, Schema
 from understudy.schema.yaml.writer import schema_to_dict
 from understudy.synthesizers import ignore_progress
@@ -94,13 +94,13 @@ class Learning:
     schema: Schema
     here: Rows
     there: Rows
-    currency: Currency
+    accounting: Accounting
     relation: Neighbours = Neighbours.ADD_REMOVE
     epsilon: object = 10
     delta: object = "1e-3"
 
     def __str__(self) -> str:
-        return f"{self.name}, {self.currency}, {self.relation}".replace("_", " ")
+        return f"{self.name}, {self.accounting}, {self.relation}".replace("_", " ")
 
 
 @dataclass(frozen=True)
@@ -131,24 +131,24 @@ def swift() -> Iterator[None]:
 
 def dearest(one: Cost, other: Cost) -> Cost:
     """What either of two runs may have paid at most: how far a run goes is part of its answers."""
-    return Cost(one.currency, max(one.amount, other.amount), max(one.delta, other.delta))
+    return Cost(one.accounting, max(one.amount, other.amount), max(one.delta, other.delta))
 
 
 def learn(case: Learning, rows: Rows, times: int, *, noise: object | None = None) -> Learned:
     """The schemas that discovery arrives at, with all of its budget."""
     found, cost = [], None
     budget = Budget.of(case.epsilon, case.delta)
-    room = Room(
+    room = MechanismContext(
         table=Few(rows, case.schema),
         till=None,  # type: ignore[arg-type]
         neighbours=case.relation,
-        currency=case.currency,
+        accounting=case.accounting,
         epsilon=budget.epsilon,
         draw=noise or Pooled(20_000),  # type: ignore[arg-type]
     )
-    filter = allowance(case.epsilon, case.delta, case.currency)
+    filter = allowance(case.epsilon, case.delta, case.accounting)
     for _ in range(times):
-        custody = Custody(replace(room, till=Till(Practice(), replace(filter))), case.schema)
+        custody = Curator(replace(room, till=Payments(Practice(), replace(filter))), case.schema)
         found.append(custody.discover(share=Fraction(1), delta=custody.left_delta, progress=ignore_progress))
         paid = [one for asked, one in custody.charges if asked != "marginals"]
         total = sum(paid[1:], paid[0])
@@ -232,7 +232,7 @@ def scores(here: Sequence[Schema], there: Sequence[Schema]) -> tuple[Floats, Flo
 
 
 def judged(here: Sequence[Schema], there: Sequence[Schema], cost: Cost, *, alpha: float = ALPHA) -> Audit:
-    """What the schemas of two neighbours prove about the loss, in the currency of its price; both directions are looked at."""
+    """What the schemas of two neighbours prove about the loss, in the accounting of its price; both directions are looked at."""
     third = len(here) // 3
     one, other = (part[third:].round(9) for part in scores(here, there))
     looks = [(one, other), (-other, -one)]
@@ -243,7 +243,7 @@ def judged(here: Sequence[Schema], there: Sequence[Schema], cost: Cost, *, alpha
 def _audited(here: Floats, there: Floats, cost: Cost, alpha: float) -> Audit:
     """As `audited`; but in a Gaussian run each rate may be off by the δ of its thresholds."""
     delta = float(cost.delta)
-    if cost.currency is Currency.GDP:
+    if cost.accounting is Accounting.GDP:
 
         def bound(p: Floats, m: Floats) -> Floats:
             return special.ndtri(np.maximum(1 - p - delta, 0)) - special.ndtri(np.minimum(m + delta, 1))

@@ -28,11 +28,11 @@ from kit.curator.listed import Listed
 from kit.privacy.audit import ALPHA, goodness, recomputed
 from kit.privacy.world import PLENTY, Pooled, Remembered, Row
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Till, Window
+from understudy.curator import Curator, CuratorView, MechanismContext, Payments
 from understudy.curator.payment import NoisyAnswer
 from understudy.noise import draw_noise, samplers
 from understudy.noise.cdf_table import CdfTable, build_cdf_table
@@ -61,7 +61,7 @@ MOST = 40
 WIDE = 2_000
 """A scale from which on the difference to a continuous law cannot be seen."""
 
-EPSILON = {Currency.PURE: 3, Currency.GDP: 10, Currency.ZCDP: 10}
+EPSILON = {Accounting.PURE: 3, Accounting.GDP: 10, Accounting.ZCDP: 10}
 
 
 def neighbours_of(rows: Sequence[Row], relation: Neighbours, unit: int = 1) -> list[list[Row]]:
@@ -138,7 +138,7 @@ class Asked:
         return np.abs(there - self.exact[0][name]).reshape(len(there), -1)
 
 
-class Witness(Till):
+class Witness(Payments):
     """The real till, which answers as it does and notes what every neighbour would have been answered."""
 
     def __init__(self, filter: Filter, crowd: Crowd, neighbours: int, noise: Noise, times: int) -> None:
@@ -199,35 +199,35 @@ def rates(asked: Asked) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Path:
-    """All that was asked on one way through a run, what the run was allowed, and in which currency."""
+    """All that was asked on one way through a run, what the run was allowed, and in which accounting."""
 
     asked: Sequence[Asked]
     allowed: Fraction
-    currency: Currency
+    accounting: Accounting
 
 
 def walk(
-    synthesizer: Synthesizer, relation: Neighbours, currency: Currency, *, times: int, schema: Schema = SCHEMA
+    synthesizer: Synthesizer, relation: Neighbours, accounting: Accounting, *, times: int, schema: Schema = SCHEMA
 ) -> Path:
     """One run of a synthesizer under a witness."""
-    budget = Budget.of(EPSILON[currency], PLENTY[currency])
-    filter = allowance(EPSILON[currency], PLENTY[currency], currency)
+    budget = Budget.of(EPSILON[accounting], PLENTY[accounting])
+    filter = allowance(EPSILON[accounting], PLENTY[accounting], accounting)
     others, noise = neighbours_of(PEOPLE, relation, schema.unit.max_rows), Noise()
     crowd = Crowd([PEOPLE, *others], schema)
     till = Witness(replace(filter), crowd, len(others), noise, times)
-    room = Room(
+    room = MechanismContext(
         table=crowd,  # type: ignore[arg-type]
         till=till,
         neighbours=relation,
-        currency=currency,
+        accounting=accounting,
         epsilon=budget.epsilon,
         max_rows=schema.unit.max_rows,
         draw=noise,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(samplers, "cached_cdf_table", _table)
-        synthesizer.measure(Window(Custody(room, schema)), Workload.of_order(schema, 2), ignore_progress)
-    return Path(till.path, filter.total, currency)
+        synthesizer.measure(CuratorView(Curator(room, schema)), Workload.of_order(schema, 2), ignore_progress)
+    return Path(till.path, filter.total, accounting)
 
 
 @lru_cache(maxsize=150)
@@ -238,7 +238,7 @@ def _table(law: Law, scale: Fraction) -> CdfTable:
 
 def check_path(path: Path, *, tight: float) -> None:
     """No neighbour costs more than was paid, question by question and in all; the worst costs nearly as much; every cell has its noise."""
-    low, high = zip(*(loss(asked, path.currency) for asked in path.asked), strict=True)
+    low, high = zip(*(loss(asked, path.accounting) for asked in path.asked), strict=True)
     claims = [float(asked.cost.amount) for asked in path.asked]
     for asked, found, claim in zip(path.asked, low, claims, strict=True):
         assert max(found) <= claim * (1 + 1e-9), f"{asked.request['mechanism']}: {max(found)} is lost, {claim} was paid"
@@ -268,36 +268,40 @@ def fit(noise: NDArray[np.int64], law: Law, scale: Fraction) -> float:
     return float(stats.chisquare(np.histogram(places, bins=max(2, min(20, places.size // 25)), range=(0, 1))[0]).pvalue)
 
 
-def loss(asked: Asked, currency: Currency) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What a question costs on each neighbour, in the run's currency: from below and from above."""
+def loss(asked: Asked, accounting: Accounting) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What a question costs on each neighbour, in the run's accounting: from below and from above."""
     if asked.chooses:
-        return (found := choice_loss(asked, currency)), found
+        return (found := choice_loss(asked, accounting)), found
     low = high = np.zeros(len(asked.exact) - 1)
     for name in asked.answers[0]:
         if asked.scale_of(name):
             # How much a unit of distance costs, by the spread of the noise that was added.
             unit = recomputed(asked.noise(name), asked.request["law"], l1=1, l2=1, cost=asked.cost)  # type: ignore[arg-type]
             moved = asked.moved(name)
-            far = moved.sum(axis=1) if currency is Currency.PURE else np.sqrt((moved**2).sum(axis=1))
-            low, high = (total + _amount(side, far, currency) for total, side in ((low, unit.low), (high, unit.high)))
+            far = moved.sum(axis=1) if accounting is Accounting.PURE else np.sqrt((moved**2).sum(axis=1))
+            low, high = (total + _amount(side, far, accounting) for total, side in ((low, unit.low), (high, unit.high)))
     return low, high
 
 
-def _amount(unit: float, far: NDArray[np.float64], currency: Currency) -> NDArray[np.float64]:
+def _amount(unit: float, far: NDArray[np.float64], accounting: Accounting) -> NDArray[np.float64]:
     if unit == inf:
         return np.where(far > 0, inf, 0.0)
     return (
-        unit * far if currency is Currency.PURE else unit * far**2 if currency is Currency.ZCDP else (unit * far) ** 2
+        unit * far
+        if accounting is Accounting.PURE
+        else unit * far**2
+        if accounting is Accounting.ZCDP
+        else (unit * far) ** 2
     )
 
 
-def choice_loss(asked: Asked, currency: Currency) -> NDArray[np.float64]:
+def choice_loss(asked: Asked, accounting: Accounting) -> NDArray[np.float64]:
     """Of a choice with weights exp(rate·score): ε = 2·rate·(how far a score moves), whichever way the others move."""
-    return choice_amount(2 * asked.rate * asked.moved("scores").max(axis=1), currency)
+    return choice_amount(2 * asked.rate * asked.moved("scores").max(axis=1), accounting)
 
 
-def choice_amount(epsilon: NDArray[np.float64], currency: Currency) -> NDArray[np.float64]:
-    """What a private choice of this ε costs in a currency."""
-    if currency is Currency.PURE:
+def choice_amount(epsilon: NDArray[np.float64], accounting: Accounting) -> NDArray[np.float64]:
+    """What a private choice of this ε costs in a accounting."""
+    if accounting is Accounting.PURE:
         return epsilon
-    return epsilon**2 * (0.393 if currency is Currency.GDP else 1 / 8)
+    return epsilon**2 * (0.393 if accounting is Accounting.GDP else 1 / 8)

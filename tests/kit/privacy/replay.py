@@ -21,9 +21,9 @@ from scipy import stats
 
 import understudy.tables.table
 from kit.privacy.paths import choice_amount, rates
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
-from understudy.curator import Room, Till
+from understudy.curator import MechanismContext, Payments
 from understudy.curator.payment import NoisyAnswer
 
 SHARED_SALT = "00" * 16
@@ -61,9 +61,9 @@ class Strayed(AssertionError):
 def keep_questions(replayed: Sequence[Question] | None = None) -> Iterator[list[Question]]:
     """Every question that is paid for while this lasts; with `replayed`, each is answered as it was then."""
     kept: list[Question] = []
-    pay, noisy = Till.pay, Room.add_noise
+    pay, noisy = Payments.pay, MechanismContext.add_noise
 
-    def watched_noise(self: Room, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
+    def watched_noise(self: MechanismContext, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
         if kept:
             kept[-1].noised.append((np.array(exact), scale))
             kept[-1].epsilon = self.epsilon
@@ -71,7 +71,7 @@ def keep_questions(replayed: Sequence[Question] | None = None) -> Iterator[list[
         return noisy(self, exact, scale) if replayed is None else np.array(exact)
 
     def watched_pay(
-        self: Till,
+        self: Payments,
         request: Mapping[str, object],
         cost: Cost,
         count: Callable[[], object],
@@ -91,8 +91,8 @@ def keep_questions(replayed: Sequence[Question] | None = None) -> Iterator[list[
         return question.answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Till, "pay", watched_pay)
-        patch.setattr(Room, "add_noise", watched_noise)
+        patch.setattr(Payments, "pay", watched_pay)
+        patch.setattr(MechanismContext, "add_noise", watched_noise)
         patch.setattr(understudy.tables.table, "draw_salt", lambda: SHARED_SALT)
         yield kept
 
@@ -150,29 +150,29 @@ def _loss(here: Question, there: Question) -> tuple[float, float]:
         return _choice_loss(here, there), 0.0
     if len(here.noised) != len(there.noised):
         return inf, 0.0
-    return sum(_noise_loss(here.cost.currency, *pair) for pair in zip(here.noised, there.noised, strict=True)), 0.0
+    return sum(_noise_loss(here.cost.accounting, *pair) for pair in zip(here.noised, there.noised, strict=True)), 0.0
 
 
 def _noise_loss(
-    currency: Currency, here: tuple[NDArray[np.int64], Fraction], there: tuple[NDArray[np.int64], Fraction]
+    accounting: Accounting, here: tuple[NDArray[np.int64], Fraction], there: tuple[NDArray[np.int64], Fraction]
 ) -> float:
     """Of noise of one scale on every cell: by the L1 distance of the vectors it is added to under Laplace noise, else by their L2."""
     (one, scale), (other, scale_there) = here, there
     if one.shape != other.shape or scale != scale_there:
         return inf
     moved = np.abs(other.astype(np.float64) - one)
-    return _distance_loss(moved, scale, currency)
+    return _distance_loss(moved, scale, accounting)
 
 
-def _distance_loss(moved: NDArray[np.float64], scale: Fraction, currency: Currency) -> float:
+def _distance_loss(moved: NDArray[np.float64], scale: Fraction, accounting: Accounting) -> float:
     if not moved.any():
         return 0.0
     if not scale:
         return inf
-    if currency is Currency.PURE:
+    if accounting is Accounting.PURE:
         return float(moved.sum()) / float(scale)
     mu_squared = float((moved**2).sum()) / float(scale) ** 2
-    return mu_squared if currency is Currency.GDP else mu_squared / 2
+    return mu_squared if accounting is Accounting.GDP else mu_squared / 2
 
 
 def _choice_loss(here: Question, there: Question) -> float:
@@ -181,7 +181,7 @@ def _choice_loss(here: Question, there: Question) -> float:
     if one.shape != other.shape or here.rate != there.rate:
         return inf
     epsilon = 2 * here.rate * np.abs(other - one).max(initial=0)
-    return float(choice_amount(epsilon, here.cost.currency))
+    return float(choice_amount(epsilon, here.cost.accounting))
 
 
 def _sparse_loss(here: Question, there: Question) -> tuple[float, float]:
@@ -199,7 +199,7 @@ def _sparse_loss(here: Question, there: Question) -> tuple[float, float]:
     chance = max(sum(_showing(here, scale, count) for count in counts) for counts in alone)
     if here.request["law"] is not Law.DISCRETE_LAPLACE:
         chance *= 1 + exp(float(here.epsilon))
-    return _distance_loss(moved, scale, here.cost.currency), chance
+    return _distance_loss(moved, scale, here.cost.accounting), chance
 
 
 def _cells(exact: object) -> dict[object, int]:

@@ -24,7 +24,7 @@ from understudy.accounting.budget import Budget
 from understudy.accounting.filter import Filter
 from understudy.accounting.ledger import Ledger
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Till
+from understudy.curator import Curator, MechanismContext, Payments
 from understudy.curator.mechanisms import select_cell, select_marginal
 from understudy.releases import Guarantee, Release
 from understudy.schema import Boolean, Categorical, Date, Datetime, Identifier, Integer, Real, Schema, Text, Time, Unit
@@ -69,12 +69,12 @@ def deaf() -> Iterator[list[NDArray[np.int64]]]:
     """
     asked: list[NDArray[np.int64]] = []
 
-    def noisy(self: Room, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
+    def noisy(self: MechanismContext, exact: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
         asked.append(np.array(exact))
         return np.full(np.shape(exact), 3, np.int64)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Room, "add_noise", noisy)
+        patch.setattr(MechanismContext, "add_noise", noisy)
         for module in (select_marginal, select_cell):
             patch.setattr(module, "exponential_mechanism", lambda scores, **how: 0)
         yield asked
@@ -145,19 +145,23 @@ def rehearsed(
     whole = Budget.of(*budget)
     filter = _filter(whole)
     with open_table(data) as source:
-        room = Room(
+        room = MechanismContext(
             table=Table(source, schema),
-            till=Till(Practice(), replace(filter)),
+            till=Payments(Practice(), replace(filter)),
             neighbours=relation,
-            currency=filter.currency,
+            accounting=filter.accounting,
             epsilon=whole.epsilon,
             max_rows=schema.unit.max_rows,
         )
-        custody = Custody(room, schema)
+        custody = Curator(room, schema)
         measured = discover_and_measure(custody, SYNTHESIZERS[method](), ignore_progress)
     return Release(
         guarantee=Guarantee(
-            epsilon=whole.epsilon, delta=whole.delta, currency=filter.currency, amount=filter.total, neighbours=relation
+            epsilon=whole.epsilon,
+            delta=whole.delta,
+            accounting=filter.accounting,
+            amount=filter.total,
+            neighbours=relation,
         ),
         schema=custody.schema,
         measurements=measured,

@@ -20,24 +20,24 @@ from kit.curator.contexts import Practice, no_noise
 from kit.curator.listed import Listed
 from kit.privacy.audit import Floats, likelihood_ratio
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Room, TableProtocol, Till
+from understudy.curator import MechanismContext, Payments, TableProtocol
 from understudy.curator.payment import NoisyAnswer
 from understudy.noise import draw_noise
 from understudy.schema import Schema
 
 Row = Mapping[str, object]
-Ask = Callable[[Room, Schema], object]
+Ask = Callable[[MechanismContext, Schema], object]
 """A question put to a room."""
 
 ALONE = 20
 """Answers that are drawn one by one, before all the others are drawn at once."""
 
-PLENTY = {Currency.PURE: 0, Currency.GDP: "1e-6", Currency.ZCDP: "1e-6"}
-"""A δ for each currency."""
+PLENTY = {Accounting.PURE: 0, Accounting.GDP: "1e-6", Accounting.ZCDP: "1e-6"}
+"""A δ for each accounting."""
 
 
 class Remembered:
@@ -97,7 +97,7 @@ class Heard:
         return self.request["scale"]  # type: ignore[return-value]
 
 
-class Hearing(Till):
+class Hearing(Payments):
     """Takes the price of one answer, and draws many."""
 
     def __init__(self, filter: Filter, times: int, noise: object) -> None:
@@ -156,20 +156,20 @@ def hear(
     *,
     times: int,
     relation: Neighbours = Neighbours.ADD_REMOVE,
-    currency: Currency = Currency.GDP,
+    accounting: Accounting = Accounting.GDP,
     epsilon: object = 10,
     delta: object | None = None,
     noise: object | None = None,
 ) -> list[Heard]:
     """Put a question to a room around these rows; every answer to it `times` times."""
-    budget = Budget.of(epsilon, PLENTY[currency] if delta is None else delta)
+    budget = Budget.of(epsilon, PLENTY[accounting] if delta is None else delta)
     noise = Pooled() if noise is None else noise
-    till = Hearing(replace(_filter(budget, currency)), times, noise)
-    room = Room(
+    till = Hearing(replace(_filter(budget, accounting)), times, noise)
+    room = MechanismContext(
         table=Remembered(Listed(rows, schema)),  # type: ignore[arg-type]
         till=till,
         neighbours=relation,
-        currency=currency,
+        accounting=accounting,
         epsilon=budget.epsilon,
         max_rows=schema.unit.max_rows,
         draw=noise,  # type: ignore[arg-type]
@@ -179,10 +179,10 @@ def hear(
 
 
 @cache
-def _filter(budget: Budget, currency: Currency) -> Filter:
-    """What a budget buys in a currency, half of its δ set aside for thresholds."""
-    half = Fraction(0) if currency is Currency.PURE else budget.delta / 2
-    return Filter.of(budget, currency=currency, threshold_delta=half)
+def _filter(budget: Budget, accounting: Accounting) -> Filter:
+    """What a budget buys in a accounting, half of its δ set aside for thresholds."""
+    half = Fraction(0) if accounting is Accounting.PURE else budget.delta / 2
+    return Filter.of(budget, accounting=accounting, threshold_delta=half)
 
 
 def additive(

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.measurements import (
     Centring,
     Distance,
-    Gap,
+    EstimateDistance,
     Identity,
     Measurement,
     Measurements,
@@ -54,7 +54,7 @@ def codes_of(schema: Schema, rows: int, seed: int = 0) -> dict[str, np.ndarray]:
 
 
 def cost(amount: Fraction, delta: Fraction = Fraction(0)) -> Cost:
-    return Cost(Currency.GDP, amount, delta)
+    return Cost(Accounting.GDP, amount, delta)
 
 
 def measured(schema: Schema = SMALL, *, seed: int = 0) -> Measurements:
@@ -85,7 +85,7 @@ def measured(schema: Schema = SMALL, *, seed: int = 0) -> Measurements:
     )
     items = (*(plain(name) for name in schema), plain(first, second), coarse, centred, total)
     distance = Distance((first, second), -1500, 1024, Law.ROUNDED_GAUSSIAN, Fraction(900), tenth)
-    gap = Gap(distance, rng.integers(0, 9000, schema.sizes((first, second))).astype(np.int64))
+    gap = EstimateDistance(distance, rng.integers(0, 9000, schema.sizes((first, second))).astype(np.int64))
     return Measurements(items, (sparse,), (gap,))
 
 
@@ -93,7 +93,7 @@ def guarantee() -> Guarantee:
     return Guarantee(
         epsilon=Fraction(1),
         delta=Fraction(1, 10**9),
-        currency=Currency.GDP,
+        accounting=Accounting.GDP,
         amount=Fraction(33114, 10**6),
         public=("the values of sex", "the bounds of age"),
         learned=("the values of region",),

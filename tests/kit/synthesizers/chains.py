@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kit.models.build import schema_of
 from kit.privacy.audit import recomputed
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.accounting.sensitivity import marginal_sensitivity
@@ -53,7 +53,7 @@ def ran(
     epsilon="1",
     delta="1e-9",
     neighbours=Neighbours.ADD_REMOVE,
-    currency=None,
+    accounting=None,
     workload=(),
 ) -> tuple[Release, list[str]]:
     """A whole run, and the stages it told of."""
@@ -67,7 +67,7 @@ def ran(
         ledger=folder / f"{next(RUNS)}.ledger",
         dataset="chain",
         neighbours=neighbours,
-        currency=currency,
+        accounting=accounting,
         workload=workload,
         seed=1,
         progress=lambda stage, _: told.append(stage),
@@ -75,7 +75,7 @@ def ran(
     return release, told
 
 
-MODES = [("0", None), ("1e-9", None), ("1e-9", Currency.ZCDP)]
+MODES = [("0", None), ("1e-9", None), ("1e-9", Accounting.ZCDP)]
 """A pure, a GDP and a zCDP run."""
 
 
@@ -83,7 +83,7 @@ def prices_add_up(release: Release, neighbours: Neighbours) -> None:
     """Every answer's price, computed again from its map and its noise, is what it claims; together they are what was spent, at most all."""
     measured = Fraction(0)
     for m in release.measurements:
-        again = price(m.law, m.scale, marginal_sensitivity(m.maps, neighbours), m.cost.currency).amount
+        again = price(m.law, m.scale, marginal_sensitivity(m.maps, neighbours), m.cost.accounting).amount
         assert again <= m.cost.amount
         measured += again
     steps = release.statement.steps
@@ -126,11 +126,13 @@ def lost(release: Release, rows: pa.Table, neighbours: Neighbours, *, mutant: st
 
 
 def audited(folder: Path, synthesizer: Synthesizer, sizes, *, rows=300) -> None:
-    """Real noise passes under both relations and in every currency; noise on some cells only, or half of it, does not."""
+    """Real noise passes under both relations and in every accounting; noise on some cells only, or half of it, does not."""
     schema, table = chain(sizes, rows=rows)
     for neighbours in Neighbours:
-        for delta, currency in MODES:
-            release, _ = ran(folder, synthesizer, schema, table, delta=delta, currency=currency, neighbours=neighbours)
+        for delta, accounting in MODES:
+            release, _ = ran(
+                folder, synthesizer, schema, table, delta=delta, accounting=accounting, neighbours=neighbours
+            )
             assert not lost(release, table, neighbours)
             assert lost(release, table, neighbours, mutant="halve")
             assert lost(release, table, neighbours, mutant="spare")

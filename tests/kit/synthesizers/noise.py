@@ -40,7 +40,7 @@ def honest(schema: Schema, rows: Mapping[str, Sequence[object]], found: Measurem
             noise = np.where(counts == 0, 0, noise)
         elif mutant == "halve":
             noise = np.rint(noise / 2).astype(np.int64)
-        if price(m.law, m.scale, ONE_ROW, m.cost.currency).amount > m.cost.amount or too_little(noise, m):
+        if price(m.law, m.scale, ONE_ROW, m.cost.accounting).amount > m.cost.amount or too_little(noise, m):
             return False
     return True
 

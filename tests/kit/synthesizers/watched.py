@@ -7,14 +7,14 @@ from fractions import Fraction
 
 from understudy.accounting.neighbours import Neighbours
 from understudy.synthesizers import Workload, ignore_progress
-from understudy.synthesizers.base import Curator
+from understudy.synthesizers.base import CuratorProtocol
 
 
 @dataclass
 class Watched:
     """A real curator, and what was asked of it."""
 
-    behind: Curator
+    behind: CuratorProtocol
     chosen: list[dict] = field(default_factory=list)
     measured: list[tuple] = field(default_factory=list)
 

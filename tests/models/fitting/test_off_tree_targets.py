@@ -9,7 +9,7 @@ import numpy as np
 from kit.models.build import listed, measured, schema_of
 from understudy.accounting import Law
 from understudy.measurements import Centring
-from understudy.models import AimedModel, TreeModel
+from understudy.models import RefinedTreeModel, TreeModel
 from understudy.models.fitting.off_tree_targets import add_target_marginals
 
 SCHEMA = schema_of(2, 2, 2)
@@ -27,7 +27,7 @@ def test_a_tree_that_holds_everything_stays_a_tree():
 
 def test_a_clear_pair_is_believed_and_has_the_trees_columns():
     model = add_target_marginals(TREE, listed(look(("b", "a"), [[402, 101], [199, 300]])))
-    assert isinstance(model, AimedModel)
+    assert isinstance(model, RefinedTreeModel)
     found = model.marginal(("a", "b"))
     assert np.abs(found - [[400, 200], [100, 300]]).max() < 5
     assert np.allclose(found.sum(axis=1), [600, 400])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kit.models.build import measured, schema_of
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
-from understudy.measurements import Distance, Gap, Measurements
+from understudy.measurements import Distance, EstimateDistance, Measurements
 from understudy.models.fitting.estimate import estimate_tree
 from understudy.models.fitting.public_prior import prior_terms
 
@@ -19,14 +19,16 @@ GRID = 1024
 PUBLIC = np.array([[400.0, 100.0], [100.0, 400.0]])
 
 
-def gap(distance: float, *, noise: float = 1.0, public: bool = True, clique: tuple[str, ...] = ("a", "b")) -> Gap:
-    cost = Cost(Currency.GDP, Fraction(1))
+def gap(
+    distance: float, *, noise: float = 1.0, public: bool = True, clique: tuple[str, ...] = ("a", "b")
+) -> EstimateDistance:
+    cost = Cost(Accounting.GDP, Fraction(1))
     paid = Distance(clique, round(distance * GRID), GRID, Law.ROUNDED_GAUSSIAN, Fraction(round(noise * GRID)), cost)
     table = PUBLIC if len(clique) == 2 else PUBLIC.sum(axis=1)
-    return Gap(paid, np.rint(table * GRID).astype(np.int64), public=public)
+    return EstimateDistance(paid, np.rint(table * GRID).astype(np.int64), public=public)
 
 
-def model(*gaps: Gap) -> np.ndarray:
+def model(*gaps: EstimateDistance) -> np.ndarray:
     """What a fit makes of a noisy look that sees no dependence, and a public table that sees much."""
     looks = measured(("a", "b"), [[250, 250], [250, 250]], scale=100)
     return estimate_tree(SCHEMA, Measurements((looks,), gaps=gaps)).marginal(("a", "b"))
@@ -47,7 +49,7 @@ def test_a_distance_to_our_own_estimate_is_no_prior() -> None:
 def test_columns_of_a_clique_in_another_order_are_put_right() -> None:
     skew = np.array([[700.0, 100.0], [150.0, 50.0]])
     made = gap(10)
-    turned = Gap(
+    turned = EstimateDistance(
         Distance(("b", "a"), *[getattr(made.distance, f) for f in ("value", "grid", "law", "scale", "cost")]),
         np.rint(skew.T * GRID).astype(np.int64),
         public=True,

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from understudy.accounting import Cost, Currency, Law
-from understudy.measurements import Centring, Distance, Gap, Identity, Measurement, Measurements, Partition
+from understudy.accounting import Accounting, Cost, Law
+from understudy.measurements import Centring, Distance, EstimateDistance, Identity, Measurement, Measurements, Partition
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.fitting.estimate import estimate_tree
 from understudy.models.uncertainty.intervals import deviation_of_sum, distance_bound, draw_noise_tables, supported_bound
 from understudy.schema import Integer, Schema
 
-COST = Cost(Currency.GDP, Fraction(1))
+COST = Cost(Accounting.GDP, Fraction(1))
 SIGMA = 8.0
 SCHEMA = Schema(
     columns=tuple(Integer(name=n, min=0, max=k - 1, nullable=False) for n, k in (("a", 3), ("b", 4), ("c", 6)))
@@ -81,7 +81,9 @@ def gap_misses(trials: int, *, louder: float = 1.0) -> int:
         estimate = np.multiply.outer(table.sum(1), table.sum(0)) / table.sum()
         away = int(np.abs(table * 1024 - np.rint(estimate * 1024)).sum())
         value = away + round(louder * 8 * 1024 * rng.standard_normal())
-        gap = Gap.of(Distance(("a", "c"), value, 1024, Law.ROUNDED_GAUSSIAN, Fraction(8 * 1024), COST), estimate)
+        gap = EstimateDistance.of(
+            Distance(("a", "c"), value, 1024, Law.ROUNDED_GAUSSIAN, Fraction(8 * 1024), COST), estimate
+        )
         # The worst release for this bound: the very estimate the distance was measured from.
         missed += np.abs(table - estimate).sum() > distance_bound(gap, estimate).rows
     return missed

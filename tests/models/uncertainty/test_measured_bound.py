@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import binom
 
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models.estimates.consistency import project_simplex
 from understudy.models.estimates.residuals import PooledResiduals
@@ -19,7 +19,7 @@ from understudy.models.uncertainty.intervals import supported_bound
 from understudy.models.uncertainty.measured_bound import LEVEL_SLICES, _slice_heights, measured_bound
 from understudy.schema import Integer, Schema
 
-COST = Cost(Currency.GDP, Fraction(1))
+COST = Cost(Accounting.GDP, Fraction(1))
 SIZES = {"a": 3, "b": 4, "c": 6}
 SCHEMA = Schema(columns=tuple(Integer(name=n, min=0, max=k - 1, nullable=False) for n, k in SIZES.items()))
 Table = np.ndarray

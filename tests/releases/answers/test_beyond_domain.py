@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.errors import Refused
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models import ProductModel
@@ -29,13 +29,15 @@ def made(*learned: str, **counts: list[int]) -> Release:
             Time(name="woke", resolution=dt.timedelta(hours=6), nullable=False, learned=learned[:1]),
         )
     )
-    cost = Cost(Currency.GDP, Fraction(1, 1000))
+    cost = Cost(Accounting.GDP, Fraction(1, 1000))
     looks = tuple(
         Measurement((name,), (Identity(len(found)),), np.array(found), Law.ROUNDED_GAUSSIAN, Fraction(1), cost)
         for name, found in (COUNTS | counts).items()
     )
     found = Measurements(looks)
-    promise = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), currency=Currency.GDP, amount=Fraction(33, 1000))
+    promise = Guarantee(
+        epsilon=Fraction(1), delta=Fraction(1, 10**9), accounting=Accounting.GDP, amount=Fraction(33, 1000)
+    )
     return Release(
         guarantee=promise,
         schema=schema,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release, ReleaseKind
@@ -31,14 +31,16 @@ COUNTS = {"income": [4_000, 24_000, 8_000, 4_000], "seen": [28_000, 8_000, 4_000
 
 
 def made(kind: ReleaseKind = ReleaseKind.MODEL) -> Release:
-    cost = Cost(Currency.GDP, Fraction(1, 1000))
+    cost = Cost(Accounting.GDP, Fraction(1, 1000))
     looks = Measurements(
         tuple(
             Measurement((name,), (Identity(len(found)),), np.array(found), Law.ROUNDED_GAUSSIAN, Fraction(1), cost)
             for name, found in COUNTS.items()
         )
     )
-    promise = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), currency=Currency.GDP, amount=Fraction(33, 1000))
+    promise = Guarantee(
+        epsilon=Fraction(1), delta=Fraction(1, 10**9), accounting=Accounting.GDP, amount=Fraction(33, 1000)
+    )
     model = ProductModel.from_measurements(SCHEMA, looks) if kind is ReleaseKind.MODEL else None
     return Release(guarantee=promise, schema=SCHEMA, kind=kind, measurements=looks, model=model)
 

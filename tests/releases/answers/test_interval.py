@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from understudy.accounting import Cost, Currency, Law
-from understudy.measurements import Distance, Gap, Identity, Measurement, Measurements
+from understudy.accounting import Accounting, Cost, Law
+from understudy.measurements import Distance, EstimateDistance, Identity, Measurement, Measurements
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
 from understudy.releases.answers.answer import BASIS_MEASURED, BASIS_MODEL_ALONE, BASIS_MODEL_IN_INTERVAL
@@ -43,7 +43,7 @@ def made(
 ) -> Release:
     """A release of independent columns, with pairs measured this noisily and distances bought, if any; noise may be `louder` than told."""
     law = Law.DISCRETE_LAPLACE if pure else Law.ROUNDED_GAUSSIAN
-    price = Cost(Currency.PURE if pure else Currency.GDP, Fraction(1, 10**6))
+    price = Cost(Accounting.PURE if pure else Accounting.GDP, Fraction(1, 10**6))
 
     def noise(scale: int, shape: tuple[int, ...]) -> np.ndarray:
         draw = rng.laplace(0, 1, shape) if pure else rng.standard_normal(shape)
@@ -63,9 +63,13 @@ def made(
             estimate = model.marginal(tuple(clique))
             away = int(np.abs(over(table, clique) * GRID - np.rint(estimate * GRID)).sum())
             away += int(noise(distances * GRID, (1,))[0])
-            gaps.append(Gap.of(Distance(tuple(clique), away, GRID, law, Fraction(distances * GRID), price), estimate))
+            gaps.append(
+                EstimateDistance.of(
+                    Distance(tuple(clique), away, GRID, law, Fraction(distances * GRID), price), estimate
+                )
+            )
     promise = Guarantee(
-        epsilon=Fraction(1), delta=Fraction(not pure, 10**9), currency=price.currency, amount=Fraction(1)
+        epsilon=Fraction(1), delta=Fraction(not pure, 10**9), accounting=price.accounting, amount=Fraction(1)
     )
     return Release(
         guarantee=promise, schema=SCHEMA, measurements=Measurements(tuple(looks), (), tuple(gaps)), model=model

@@ -14,9 +14,9 @@ import pytest
 from scipy.stats import binom
 
 import understudy as us
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.errors import Refused
-from understudy.measurements import Distance, Gap, Measurements
+from understudy.measurements import Distance, EstimateDistance, Measurements
 from understudy.models import ProductModel
 from understudy.models.estimates.noise_moments import noise_size, noise_variance
 from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
@@ -123,8 +123,8 @@ def test_of_two_bounds_the_smaller_one_is_taken_and_both_are_asked_to_hold_more_
 def test_noise_is_blank_where_the_bound_does_not_rest_on_it(release: Release):
     """Else a pair may be called good beside noise of many times its rows."""
     pair = next(e.clique for e in release.card if len(e.clique) == 2 and e.supported)
-    paid = Distance(pair, 0, 1024, Law.ROUNDED_GAUSSIAN, Fraction(1024), Cost(Currency.GDP, Fraction(1, 10**6)))
-    near = Gap.of(paid, release.card.table(pair))
+    paid = Distance(pair, 0, 1024, Law.ROUNDED_GAUSSIAN, Fraction(1024), Cost(Accounting.GDP, Fraction(1, 10**6)))
+    near = EstimateDistance.of(paid, release.card.table(pair))
     told = replace(release, measurements=Measurements(tuple(release.measurements), (), (near,)))
     before, after = release.card.of(pair), told.card.of(pair)
     assert before.noise is not None

@@ -16,7 +16,7 @@ import pytest
 
 from kit.releases import hostile
 from kit.releases.builders import EVERY_TYPE, SMALL, codes_of, release
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.errors import ReleaseError, UnderstudyError
 from understudy.measurements import Distance, measurement
 from understudy.models import ProductModel
@@ -225,6 +225,6 @@ def test_the_loader_still_takes_what_the_reader_of_the_format_would_write():
 
 def test_a_run_keeps_only_as_many_estimates_as_a_file_holds(monkeypatch):
     monkeypatch.setattr(measurement, "MAX_ESTIMATE_DISTANCES", 2)
-    cost = Cost(Currency.GDP, Fraction(1))
+    cost = Cost(Accounting.GDP, Fraction(1))
     far = {(str(i),): Distance((str(i),), 5, 1, Law.ROUNDED_GAUSSIAN, Fraction(2), cost) for i in range(4)}
     assert len(measurement.distances_with_estimates(far, {clique: np.ones(3) for clique in far})) == 2

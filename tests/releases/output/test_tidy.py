@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 
 from kit.releases.builders import SMALL, measured, release
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.measurements import Identity, Measurement, Measurements
 from understudy.models.estimates.noise_moments import noise_variance
 from understudy.releases.output.tidy import tidy_tables
 from understudy.schema import Categorical, Schema, parse_predicate
 
-FREE = Cost(Currency.PURE, Fraction(1, 100))
+FREE = Cost(Accounting.PURE, Fraction(1, 100))
 
 
 def test_every_measurement_has_a_table_of_its_own():

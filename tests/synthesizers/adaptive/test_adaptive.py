@@ -115,7 +115,7 @@ def test_wishes_add_up(open_curator, monkeypatch):
         seen.append(given[3])
         raise Refused("seen")
 
-    monkeypatch.setattr("understudy.synthesizers.adaptive.adaptive.Run", stop)
+    monkeypatch.setattr("understudy.synthesizers.adaptive.adaptive.AdaptiveRun", stop)
     with pytest.raises(Refused, match="seen"):
         run(open_curator, Adaptive(), (schema, rows), workload=Workload(tuple(asked), tuple(asked.values())))
     assert seen == [{("a", "b", "c"): 1.0, ("a", "b"): 8.0, ("a", "c"): 1.0, ("b", "c"): 1.0}]

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.measurements import Centring, Distance, Identity, Measurement, Measurements
 from understudy.models.estimates.noise_moments import noise_variance
 from understudy.synthesizers.adaptive.candidates import (
@@ -26,7 +26,7 @@ from understudy.synthesizers.adaptive.candidates import (
 def measured(clique: tuple[str, ...], values: np.ndarray, scale: int = 30) -> Measurement:
     maps = tuple(Identity(size) for size in values.shape)
     return Measurement(
-        clique, maps, values.astype(np.int64), Law.ROUNDED_GAUSSIAN, Fraction(scale), Cost(Currency.GDP, Fraction(1))
+        clique, maps, values.astype(np.int64), Law.ROUNDED_GAUSSIAN, Fraction(scale), Cost(Accounting.GDP, Fraction(1))
     )
 
 
@@ -56,7 +56,7 @@ def test_a_triple_of_the_tree_stays_as_it_is():
 
 
 def looks(values: list[float], deviation: int) -> list[Distance]:
-    cost = Cost(Currency.GDP, Fraction(1))
+    cost = Cost(Accounting.GDP, Fraction(1))
     return [
         Distance((str(i),), round(v), 1, Law.ROUNDED_GAUSSIAN, Fraction(deviation), cost) for i, v in enumerate(values)
     ]

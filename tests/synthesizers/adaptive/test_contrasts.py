@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.measurements import Centring, Identity
@@ -30,7 +30,7 @@ SCHEMA = Schema(
 
 def test_columns_of_two_values_are_centred_and_others_are_not():
     cliques = [("smoker",), ("age",), ("visits", "age"), ("smoker", "age"), ("smoker", "cough", "visits")]
-    assert contrast_maps(SCHEMA, cliques, Neighbours.ADD_REMOVE, Currency.GDP) == {
+    assert contrast_maps(SCHEMA, cliques, Neighbours.ADD_REMOVE, Accounting.GDP) == {
         ("smoker",): (Centring(2),),
         ("smoker", "age"): (Centring(2), Identity(10)),
         ("smoker", "cough", "visits"): (Centring(2), Centring(2), Identity(5)),
@@ -52,15 +52,15 @@ def test_what_is_saved_is_what_sensitivities_say(order):
 
 
 @pytest.mark.parametrize(
-    ("neighbours", "currency"), [(Neighbours.REPLACE, Currency.GDP), (Neighbours.ADD_REMOVE, Currency.PURE)]
+    ("neighbours", "accounting"), [(Neighbours.REPLACE, Accounting.GDP), (Neighbours.ADD_REMOVE, Accounting.PURE)]
 )
-def test_where_nothing_is_saved_counts_are_asked(neighbours, currency):
-    assert contrast_maps(SCHEMA, [("smoker", "age")], neighbours, currency) == {}
+def test_where_nothing_is_saved_counts_are_asked(neighbours, accounting):
+    assert contrast_maps(SCHEMA, [("smoker", "age")], neighbours, accounting) == {}
 
 
 def test_what_is_impossible_is_left_out_of_plain_counts():
     schema = Schema(columns=SCHEMA.columns, rules=(NeverRule(predicate=parse_predicate("smoker = true and age = 0")),))
-    found = contrast_maps(schema, [("smoker", "age"), ("cough", "age")], Neighbours.ADD_REMOVE, Currency.GDP)
+    found = contrast_maps(schema, [("smoker", "age"), ("cough", "age")], Neighbours.ADD_REMOVE, Accounting.GDP)
     assert list(found) == [("cough", "age")]
 
 

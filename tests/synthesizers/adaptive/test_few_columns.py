@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.synthesizers.chains import ran
-from understudy.accounting import Budget, Currency, Neighbours
+from understudy.accounting import Accounting, Budget, Neighbours
 from understudy.schema import Identifier, Integer, Schema, Unit
 from understudy.synthesizers.adaptive.adaptive import Adaptive
-from understudy.synthesizers.adaptive.few_columns import Table, prefers_laplace
+from understudy.synthesizers.adaptive.few_columns import FewColumnsPlan, prefers_laplace
 from understudy.workflow.plan import plan
 
 LARGEST = 100_000
@@ -30,46 +30,46 @@ def described(*sizes: int, **words) -> Schema:
     )
 
 
-def chosen(schema: Schema, epsilon="1", delta="1e-9", neighbours=Neighbours.ADD_REMOVE) -> Currency:
+def chosen(schema: Schema, epsilon="1", delta="1e-9", neighbours=Neighbours.ADD_REMOVE) -> Accounting:
     return Adaptive().smallest_noise(schema, Budget.of(epsilon, delta), neighbours)
 
 
 @pytest.mark.parametrize(
-    ("sizes", "epsilon", "currency"),
+    ("sizes", "epsilon", "accounting"),
     [
-        ((7,), "0.1", Currency.PURE),
-        ((7, 9), "0.1", Currency.PURE),
-        ((7, 9, 50), "0.1", Currency.PURE),
-        ((7, 9, 50, 80), "0.1", Currency.GDP),
-        ((7, 9, 50, 80), "1", Currency.PURE),
-        ((7, 9, 50, 80, 3), "1", Currency.GDP),
-        ((7, 9, 50, 80, 3), "10", Currency.PURE),
-        ((7,) * 7, "1", Currency.GDP),
-        ((2,) * 8, "1", Currency.PURE),
-        ((2,) * 10, "1", Currency.GDP),
-        ((2,) * 10, "10", Currency.PURE),
-        ((7,) * 15, "30", Currency.GDP),
+        ((7,), "0.1", Accounting.PURE),
+        ((7, 9), "0.1", Accounting.PURE),
+        ((7, 9, 50), "0.1", Accounting.PURE),
+        ((7, 9, 50, 80), "0.1", Accounting.GDP),
+        ((7, 9, 50, 80), "1", Accounting.PURE),
+        ((7, 9, 50, 80, 3), "1", Accounting.GDP),
+        ((7, 9, 50, 80, 3), "10", Accounting.PURE),
+        ((7,) * 7, "1", Accounting.GDP),
+        ((2,) * 8, "1", Accounting.PURE),
+        ((2,) * 10, "1", Accounting.GDP),
+        ((2,) * 10, "10", Accounting.PURE),
+        ((7,) * 15, "30", Accounting.GDP),
     ],
 )
-def test_which_noise_follows_from_sizes_and_the_budget(sizes, epsilon, currency):
-    assert chosen(described(*sizes), epsilon) is currency
+def test_which_noise_follows_from_sizes_and_the_budget(sizes, epsilon, accounting):
+    assert chosen(described(*sizes), epsilon) is accounting
 
 
 def test_a_larger_delta_favours_gaussian_noise_and_so_does_a_row_replaced():
     schema = described(7, 9, 5, 8)
-    assert chosen(schema) is Currency.PURE
-    assert chosen(schema, delta="1e-3") is Currency.GDP
-    assert chosen(schema, neighbours=Neighbours.REPLACE) is Currency.GDP
+    assert chosen(schema) is Accounting.PURE
+    assert chosen(schema, delta="1e-3") is Accounting.GDP
+    assert chosen(schema, neighbours=Neighbours.REPLACE) is Accounting.GDP
 
 
 def test_rows_of_one_person_weigh_on_both_alike():
     columns = (*described(7, 9).columns, Identifier(name="who"))
-    assert chosen(Schema(columns=columns, unit=Unit(id="who", max_rows=5))) is Currency.PURE
+    assert chosen(Schema(columns=columns, unit=Unit(id="who", max_rows=5))) is Accounting.PURE
 
 
 def test_a_pure_run_stays_pure_and_an_open_schema_gaussian():
-    assert chosen(described(*(7,) * 15), delta="0") is Currency.PURE
-    assert chosen(Schema(columns=(Integer(name="a"), Integer(name="b")))) is Currency.GDP
+    assert chosen(described(*(7,) * 15), delta="0") is Accounting.PURE
+    assert chosen(Schema(columns=(Integer(name="a"), Integer(name="b")))) is Accounting.GDP
 
 
 def test_more_columns_never_turn_to_laplace():
@@ -80,11 +80,11 @@ def test_more_columns_never_turn_to_laplace():
             assert found == sorted(found, reverse=True)
 
 
-def first_look(noise: float, *sizes: int, rows: float = 5_000.0, off: float = 50.0) -> Table:
+def first_look(noise: float, *sizes: int, rows: float = 5_000.0, off: float = 50.0) -> FewColumnsPlan:
     names = [f"c{i}" for i in range(len(sizes))]
     pairs = dict.fromkeys(combinations(names, 2), float(max(len(sizes) - 2, 1)))
     weights = pairs | dict.fromkeys(combinations(names, 3), 1.0)
-    return Table(
+    return FewColumnsPlan(
         single={n: np.full(size, rows / size) for n, size in zip(names, sizes, strict=True)},
         off=dict.fromkeys(names, off),
         columns=dict.fromkeys(names, float(len(weights))),
@@ -149,7 +149,7 @@ def test_it_is_nearer_than_with_gaussian_noise(sizes, tmp_path):
 
 @pytest.mark.parametrize("epsilon", ["1e-200", "1e-5", "1e6"])
 def test_odd_budgets_are_judged_too(epsilon):
-    assert chosen(described(3, 4, 5), epsilon) in Currency
+    assert chosen(described(3, 4, 5), epsilon) in Accounting
 
 
 def test_a_huge_epsilon_is_spent_without_noise(tmp_path):
@@ -162,6 +162,6 @@ def test_a_plan_says_where_another_noise_is_smaller_and_what_it_costs():
     few, many = (plan(described(*(6,) * columns), epsilon=1, outlook=False) for columns in (3, 12))
     assert "guess right up to 73.1 times in 100" in few.warnings[-1]
     assert "card's bounds" in few.warnings[-1]
-    assert few.currency is Currency.GDP
+    assert few.accounting is Accounting.GDP
     assert many.warnings == ()
     assert plan(described(6, 6, 6), epsilon=1, delta=0, outlook=False).warnings == ()

@@ -12,7 +12,7 @@ import pytest
 
 from kit.models.build import schema_of
 from kit.synthesizers.watched import run
-from understudy.accounting import Cost, Currency, Law
+from understudy.accounting import Accounting, Cost, Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.measurements import AxisMap, Centring, Clique, Identity, Measurement, Measurements
@@ -52,7 +52,7 @@ def tables(
 
 def looked(clique: tuple[str, ...], maps: tuple[AxisMap, ...], scale: Fraction) -> Measurement:
     shape = tuple(m.size for m in maps)
-    cost = Cost(Currency.GDP, Fraction(1))
+    cost = Cost(Accounting.GDP, Fraction(1))
     return Measurement(clique, maps, np.zeros(shape, np.int64), Law.DISCRETE_GAUSSIAN, scale, cost)
 
 
@@ -102,7 +102,7 @@ def test_what_leaves_less_error_is_asked(columns, residuals):
 def test_what_contrasts_save_is_counted_once():
     """Gains of columns with two values are told for differences: the same is foretold as from gains that were told for counts."""
     schema = schema_of(2, 2, 2, 3, 3)
-    maps = contrast_maps(schema, tables(schema, 2.0)[0].curves, Neighbours.ADD_REMOVE, Currency.GDP)
+    maps = contrast_maps(schema, tables(schema, 2.0)[0].curves, Neighbours.ADD_REMOVE, Accounting.GDP)
     asks = [
         MarginalQuery(r, maps.get(r) or tuple(map(Identity, schema.sizes(r)))) for r in tables(schema, 2.0)[0].curves
     ]

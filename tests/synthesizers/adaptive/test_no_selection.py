@@ -17,7 +17,7 @@ from understudy.schema import Categorical, Schema
 from understudy.synthesizers import Workload
 from understudy.synthesizers.adaptive.adaptive import Adaptive
 from understudy.synthesizers.adaptive.no_selection import pair_covers_columns
-from understudy.synthesizers.adaptive.stages import Run
+from understudy.synthesizers.adaptive.stages import AdaptiveRun
 
 
 @pytest.mark.parametrize(("neighbours", "delta"), [(n, d) for n in Neighbours for d in ("0", "1e-6")])
@@ -95,9 +95,11 @@ def test_numbers_that_noise_hides_and_very_many_are_not_asked_at_once(
     columns, rows, epsilon, open_curator, monkeypatch
 ):
     decided = []
-    outright = Run._measure_without_selection
+    outright = AdaptiveRun._measure_without_selection
     monkeypatch.setattr(
-        Run, "_measure_without_selection", lambda self, pairs: decided.append(outright(self, pairs)) or decided[-1]
+        AdaptiveRun,
+        "_measure_without_selection",
+        lambda self, pairs: decided.append(outright(self, pairs)) or decided[-1],
     )
     run(open_curator, Adaptive(), alike(columns, rows), epsilon=Fraction(epsilon))
     assert decided == [False]

@@ -179,12 +179,18 @@ def test_wide_tables_are_no_trouble(open_curator):
 
 
 @pytest.mark.parametrize("method", ["aim", "privmrf"])
-@pytest.mark.parametrize("currency", ["pure", "gdp", "zcdp"])
-def test_whole_runs_in_every_currency(currency, method, tmp_path):
+@pytest.mark.parametrize("accounting", ["pure", "gdp", "zcdp"])
+def test_whole_runs_in_every_currency(accounting, method, tmp_path):
     """The release stands for what was asked, nearly all of it spent, and its rows follow the chain."""
     schema, rows = chain_of_labels(3, rows=2000)
     release = synthesize(
-        pa.table(rows), schema, epsilon=4, delta="1e-6", synthesizer=method, currency=currency, ledger=tmp_path / "book"
+        pa.table(rows),
+        schema,
+        epsilon=4,
+        delta="1e-6",
+        synthesizer=method,
+        accounting=accounting,
+        ledger=tmp_path / "book",
     )
     assert release.guarantee.epsilon == 4
     assert release.synthesizer == method

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kit.synthesizers.chains import MODES, audited, chain, pair_error, prices_add_up, ran
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.models.inference.junction_tree import forecast_cells
@@ -25,12 +25,12 @@ def test_the_equal_split_conforms(open_curator):
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
-@pytest.mark.parametrize(("delta", "currency"), MODES)
-def test_the_whole_workload_is_measured_and_paid_for(delta, currency, neighbours, tmp_path):
+@pytest.mark.parametrize(("delta", "accounting"), MODES)
+def test_the_whole_workload_is_measured_and_paid_for(delta, accounting, neighbours, tmp_path):
     """Triples of five small columns fit: each is measured once, and the model has them."""
     schema, rows = chain((2, 3, 4, 3, 2))
     release, told = ran(
-        tmp_path, Gaussian(), schema, rows, epsilon="50", delta=delta, currency=currency, neighbours=neighbours
+        tmp_path, Gaussian(), schema, rows, epsilon="50", delta=delta, accounting=accounting, neighbours=neighbours
     )
     triples = list(combinations(schema, 3))
     assert [m.clique for m in release.measurements if m.clique] == triples
@@ -51,7 +51,7 @@ def test_parts_follow_sizes_and_weights(tmp_path):
 
 def test_no_split_nearby_is_better_by_more_than_rounding_costs():
     sizes = np.array([4, 60, 900, 33])
-    parts = np.array(size_weights(sizes.tolist(), Currency.GDP))
+    parts = np.array(size_weights(sizes.tolist(), Accounting.GDP))
     best = (sizes ** (2 / 3)) / np.sum(sizes ** (2 / 3))
 
     def error(part):

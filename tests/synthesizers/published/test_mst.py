@@ -35,13 +35,20 @@ def test_variants_conform(variant, open_curator):
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
-@pytest.mark.parametrize(("delta", "currency"), MODES)
+@pytest.mark.parametrize(("delta", "accounting"), MODES)
 @pytest.mark.parametrize("select", ["choices", "errors"])
-def test_the_chain_is_found_and_paid_for(select, delta, currency, neighbours, tmp_path):
+def test_the_chain_is_found_and_paid_for(select, delta, accounting, neighbours, tmp_path):
     """A weak link would need thousands of counts of noise to win: at ε = 20 and 2,000 rows that happens less than once in 10^6."""
     schema, rows = chain((2, 3, 4, 3, 2), keep=0.95)
     release, _ = ran(
-        tmp_path, MST(select=select), schema, rows, epsilon="20", delta=delta, currency=currency, neighbours=neighbours
+        tmp_path,
+        MST(select=select),
+        schema,
+        rows,
+        epsilon="20",
+        delta=delta,
+        accounting=accounting,
+        neighbours=neighbours,
     )
     assert sorted(pairs(release)) == LINKS
     prices_add_up(release, neighbours)

@@ -9,7 +9,7 @@ import pytest
 
 from kit.models.build import listed, measured, schema_of
 from kit.synthesizers.noise import ADD_REMOVE, honest
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
@@ -223,7 +223,7 @@ def test_a_column_that_discovery_has_counted_starts_as_it_was_found():
     schema = Schema(
         columns=(Integer(name="a", min=0, max=2, nullable=False), Integer(name="b", min=0, max=1, nullable=False))
     )
-    cost = Cost(Currency.GDP, Fraction(1))
+    cost = Cost(Accounting.GDP, Fraction(1))
     counted = Measurement(("a",), (Identity(3),), np.array([90, 10, -2]), Law.ROUNDED_GAUSSIAN, Fraction(1), cost)
     begun = MWEM()._initial_weights(schema, Measurements((counted,))).shares
     assert begun.sum(axis=1)[0] > 0.8

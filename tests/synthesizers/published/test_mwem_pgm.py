@@ -27,11 +27,11 @@ def test_variants_conform(variant, open_curator):
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
-@pytest.mark.parametrize(("delta", "currency"), MODES)
-def test_rounds_are_paid_for_and_the_model_learns(delta, currency, neighbours, tmp_path):
+@pytest.mark.parametrize(("delta", "accounting"), MODES)
+def test_rounds_are_paid_for_and_the_model_learns(delta, accounting, neighbours, tmp_path):
     schema, rows = chain((2, 3, 4, 3, 2))
     release, _ = ran(
-        tmp_path, MWEMPGM(), schema, rows, epsilon="50", delta=delta, currency=currency, neighbours=neighbours
+        tmp_path, MWEMPGM(), schema, rows, epsilon="50", delta=delta, accounting=accounting, neighbours=neighbours
     )
     prices_add_up(release, neighbours)
     asked = Counter(step.asked for step in release.statement.steps if step.cost.amount)
@@ -94,14 +94,14 @@ def test_the_cap_gives_way_before_nothing_is_left():
     assert candidates_within_cap(growth, {("a", "b"): 1.0, ("b", "c"): 1.0}, 150, 500) == [("a", "b")]
 
 
-@pytest.mark.parametrize(("delta", "currency"), MODES)
-def test_the_penalty_is_the_noise_that_comes(delta, currency, tmp_path):
+@pytest.mark.parametrize(("delta", "accounting"), MODES)
+def test_the_penalty_is_the_noise_that_comes(delta, accounting, tmp_path):
     """The scale foretold from the first answers is that of the later ones, and the mean of |noise| follows from it."""
     schema, rows = chain((3, 4, 3), rows=300)
-    release, _ = ran(tmp_path, MWEMPGM(rounds=2), schema, rows, delta=delta, currency=currency)
+    release, _ = ran(tmp_path, MWEMPGM(rounds=2), schema, rows, delta=delta, accounting=accounting)
     singles = release.measurements[:3]
     later = release.measurements[3]
-    run = later.cost.currency
+    run = later.cost.accounting
     foretold = scale_at(run, singles, Fraction(1, 3) * Fraction(9, 10), Fraction(1, 3))
     assert foretold == pytest.approx(float(later.scale), rel=1e-3)
     rng = np.random.default_rng(0)

@@ -15,11 +15,11 @@ from kit.curator.contexts import Practice
 from kit.curator.listed import Listed
 from kit.models.build import schema_of, surprising
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator import Custody, Room, Till, Window
+from understudy.curator import Curator, CuratorView, MechanismContext, Payments
 from understudy.curator.mechanisms.scores import CHOICE_SCORES, score_dependence
 from understudy.curator.mechanisms.scores import dependence_sensitivity as SENSITIVITY_OF_R
 from understudy.errors import Refused
@@ -67,21 +67,21 @@ class Counted:
         epsilon: object = 1,
         delta: object = 0,
         neighbours: Neighbours = Neighbours.REPLACE,
-        currency: Currency | None = None,
+        accounting: Accounting | None = None,
         noise: object = draw_noise,
     ) -> None:
         budget = Budget.of(epsilon, delta)
-        filter = Filter.of(budget, currency=currency, threshold_delta=Fraction(0))
-        room = Room(
+        filter = Filter.of(budget, accounting=accounting, threshold_delta=Fraction(0))
+        room = MechanismContext(
             table=Listed(rows, schema),
-            till=Till(Practice(), filter),
+            till=Payments(Practice(), filter),
             neighbours=neighbours,
-            currency=filter.currency,
+            accounting=filter.accounting,
             epsilon=budget.epsilon,
             max_rows=schema.unit.max_rows,
             draw=noise,
         )
-        self.custody = Custody(room, schema)
+        self.custody = Curator(room, schema)
         self.custody.hand_over()
         self.choices: list[tuple[str, list[tuple[str, ...]]]] = []
 
@@ -90,7 +90,7 @@ class Counted:
 
     def choose(self, estimates, **options):
         self.choices.append((options["score"], list(estimates)))
-        return Window(self.custody).choose(estimates, **options)
+        return CuratorView(self.custody).choose(estimates, **options)
 
     def run(self, synthesizer: PrivBayes):
         return synthesizer.measure(self, Workload.of_order(self.custody.schema), ignore_progress)
@@ -174,19 +174,21 @@ def test_dependence_inside_the_parents_is_no_dependence_on_them():
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
-@pytest.mark.parametrize(("currency", "delta"), [(Currency.PURE, 0), (Currency.GDP, "1e-6"), (Currency.ZCDP, "1e-6")])
+@pytest.mark.parametrize(
+    ("accounting", "delta"), [(Accounting.PURE, 0), (Accounting.GDP, "1e-6"), (Accounting.ZCDP, "1e-6")]
+)
 @pytest.mark.parametrize("options", [{}, {"k": 2}, {"theta": 100.0}], ids=str)
-def test_the_budget_is_used_and_not_exceeded(neighbours, currency, delta, options):
+def test_the_budget_is_used_and_not_exceeded(neighbours, accounting, delta, options):
     schema = coins(4)
-    curator = Counted(schema, chain(schema, 300), delta=delta, neighbours=neighbours, currency=currency)
+    curator = Counted(schema, chain(schema, 300), delta=delta, neighbours=neighbours, accounting=accounting)
     found = curator.run(PrivBayes(**options))
     assert 0 <= curator.left <= Fraction(1, 100)
     laws = {
-        Currency.PURE: Law.DISCRETE_LAPLACE,
-        Currency.GDP: Law.ROUNDED_GAUSSIAN,
-        Currency.ZCDP: Law.DISCRETE_GAUSSIAN,
+        Accounting.PURE: Law.DISCRETE_LAPLACE,
+        Accounting.GDP: Law.ROUNDED_GAUSSIAN,
+        Accounting.ZCDP: Law.DISCRETE_GAUSSIAN,
     }
-    assert {m.law for m in found if m.clique} == {laws[currency]}
+    assert {m.law for m in found if m.clique} == {laws[accounting]}
     spent = sum(cost.amount for _, cost in curator.charges)
     tables = sum(m.cost.amount for m in found)
     choices = sum(cost.amount for what, cost in curator.charges if "choice" in what)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kit.synthesizers.chains import MODES, audited, chain, lost, pair_error, prices_add_up, ran
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Centring
@@ -26,11 +26,11 @@ def test_variants_conform(variant, open_curator):
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
-@pytest.mark.parametrize(("delta", "currency"), MODES)
-def test_every_answer_is_paid_for_and_used(delta, currency, neighbours, tmp_path):
+@pytest.mark.parametrize(("delta", "accounting"), MODES)
+def test_every_answer_is_paid_for_and_used(delta, accounting, neighbours, tmp_path):
     schema, rows = chain((2, 3, 2, 3, 2, 2))
     release, _ = ran(
-        tmp_path, Residual(), schema, rows, epsilon="50", delta=delta, currency=currency, neighbours=neighbours
+        tmp_path, Residual(), schema, rows, epsilon="50", delta=delta, accounting=accounting, neighbours=neighbours
     )
     prices_add_up(release, neighbours)
     assert max(pair_error(release, rows, triple) for triple in combinations(schema, 3)) < 0.06
@@ -53,24 +53,26 @@ def test_large_marginals_are_measured_as_they_are(tmp_path):
     assert all(m.plain for m in release.measurements if np.prod(schema.sizes(m.clique)) > 64)
 
 
-def plan(sizes, centred, *, neighbours=Neighbours.ADD_REMOVE, currency=Currency.GDP, order=2):
+def plan(sizes, centred, *, neighbours=Neighbours.ADD_REMOVE, accounting=Accounting.GDP, order=2):
     schema, _ = chain(sizes, rows=1)
     wanted = dict.fromkeys(combinations(schema, order), 1.0)
-    return ResidualPlan.of(schema, wanted, wanted if centred else (), neighbours, currency)
+    return ResidualPlan.of(schema, wanted, wanted if centred else (), neighbours, accounting)
 
 
-@pytest.mark.parametrize("currency", Currency)
+@pytest.mark.parametrize("accounting", Accounting)
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize("absolute", [False, True])
-def test_no_other_split_over_residuals_is_better(absolute, neighbours, currency):
+def test_no_other_split_over_residuals_is_better(absolute, neighbours, accounting):
     """The closed form against two hundred splits nearby, on the very function it minimises."""
-    best = plan((2, 3, 5, 4), True, neighbours=neighbours, currency=currency)
+    best = plan((2, 3, 5, 4), True, neighbours=neighbours, accounting=accounting)
     best = best.minimise_l1_error(60) if absolute else best
     rng = np.random.default_rng(0)
     for spread in (0.03, 0.3):
         for _ in range(100):
             parts = best.parts * np.exp(rng.normal(0, spread, best.parts.size))
-            other = ResidualPlan(best.schema, best.wanted, best.weights, best.questions, parts / parts.sum(), currency)
+            other = ResidualPlan(
+                best.schema, best.wanted, best.weights, best.questions, parts / parts.sum(), accounting
+            )
             assert other.error(absolute=absolute) >= best.error(absolute=absolute) * (1 - 1e-9)
 
 
@@ -82,11 +84,11 @@ def test_binary_columns_gain_what_the_theory_says(count, order, gain):
 
 
 @pytest.mark.parametrize(
-    ("neighbours", "currency"), [(Neighbours.REPLACE, Currency.GDP), (Neighbours.ADD_REMOVE, Currency.PURE)]
+    ("neighbours", "accounting"), [(Neighbours.REPLACE, Accounting.GDP), (Neighbours.ADD_REMOVE, Accounting.PURE)]
 )
-def test_where_residuals_do_not_help_they_are_not_used(neighbours, currency, tmp_path):
+def test_where_residuals_do_not_help_they_are_not_used(neighbours, accounting, tmp_path):
     schema, rows = chain((2,) * 5)
-    delta = "0" if currency is Currency.PURE else "1e-9"
+    delta = "0" if accounting is Accounting.PURE else "1e-9"
     release, _ = ran(tmp_path, Residual(), schema, rows, delta=delta, neighbours=neighbours)
     assert all(m.plain for m in release.measurements)
 
@@ -96,7 +98,7 @@ def test_expected_variances_are_those_of_least_squares(tmp_path):
     schema, rows = chain((2, 3, 4))
     release, _ = ran(tmp_path, Residual(absolute=False, largest=1_000), schema, rows, epsilon="0.1")
     wanted = {tuple(schema): 1.0}
-    made = ResidualPlan.of(schema, wanted, wanted, Neighbours.ADD_REMOVE, Currency.GDP)
+    made = ResidualPlan.of(schema, wanted, wanted, Neighbours.ADD_REMOVE, Accounting.GDP)
     spent = float(sum(m.cost.amount for m in release.measurements))
     told = PooledResiduals.of(schema, release.measurements).variance(tuple(schema))
     assert told.max() == pytest.approx(made.variances()[tuple(schema)] / spent, rel=0.1)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.law import Law
 from understudy.accounting.pricing import price
-from understudy.curator.context import Room
+from understudy.curator.context import MechanismContext
 from understudy.noise.tails import tails_of_law
 
 MAGNITUDE_EDGES = (*(-(2**k) for k in range(62, -1, -1)), 0, *(2**k for k in range(63)))
@@ -46,7 +46,7 @@ EMPTY_COLUMN_BOUNDS = (0, 1)
 """The bounds of a column in which nothing stands out."""
 
 
-def learn_bounds(room: Room, column: str, *, amount: Fraction) -> tuple[int, int] | None:
+def learn_bounds(room: MechanismContext, column: str, *, amount: Fraction) -> tuple[int, int] | None:
     """Lattice indices between which nearly all of a column's values lie; None where nothing stands out."""
     counts, scale = _measure_histogram(room, column, MAGNITUDE_EDGES, amount / 2)
     occupied = np.flatnonzero(counts > stand_out_count(room.law, scale, cells=len(counts)))
@@ -97,7 +97,7 @@ def _widen_range(counts: NDArray[np.int64], first: int, last: int, enough: float
 
 
 def _measure_histogram(
-    room: Room, column: str, edges: tuple[int, ...], amount: Fraction
+    room: MechanismContext, column: str, edges: tuple[int, ...], amount: Fraction
 ) -> tuple[NDArray[np.int64], Fraction]:
     """Noisy counts of a column's lattice indices by bin, and the scale of the noise."""
     sensitivity = room.unit_vector()
@@ -105,7 +105,7 @@ def _measure_histogram(
     request = {"mechanism": "bounds", "column": column, "law": room.law, "scale": scale, "edges": edges}
     answer = room.till.pay(
         request,
-        price(room.law, scale, sensitivity, room.currency),
+        price(room.law, scale, sensitivity, room.accounting),
         lambda: room.table.lattice_counts(column, edges),
         lambda exact: {"counts": room.add_noise(exact, scale)},
     )

@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from understudy.accounting.expected_error import noise_deviation
-from understudy.curator.context import Room, TableProtocol
+from understudy.curator.context import MechanismContext, TableProtocol
 from understudy.curator.discovery.bins import cut_column
 from understudy.curator.discovery.bounds import EMPTY_COLUMN_BOUNDS, learn_bounds
 from understudy.curator.discovery.tree_counts import CountTree
@@ -104,7 +104,7 @@ def needs_delta(schema: Schema) -> bool:
 
 
 def close_schema(
-    room: Room, schema: Schema, *, amount: Fraction, delta: Fraction, progress: Callable[[str, float], None]
+    room: MechanismContext, schema: Schema, *, amount: Fraction, delta: Fraction, progress: Callable[[str, float], None]
 ) -> tuple[Schema, Measurements, TableProtocol]:
     """The schema without holes, what was bought on the way, and the rows under it."""
     table, known = room.table, Measurements()
@@ -183,7 +183,7 @@ def _with_values(column: Categorical, shown: tuple[str, ...]) -> Column:
 
 
 def _learn_bins(
-    room: Room, schema: Schema, *, part: Fraction, progress: Callable[[str, float], None]
+    room: MechanismContext, schema: Schema, *, part: Fraction, progress: Callable[[str, float], None]
 ) -> tuple[Schema, Measurements]:
     """The schema with bins in every column that needs them, and their counts; each column for at most `part`."""
     columns = [

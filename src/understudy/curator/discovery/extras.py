@@ -32,7 +32,7 @@ from understudy.accounting.cost import Sensitivity
 from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
-from understudy.curator.context import Room
+from understudy.curator.context import MechanismContext
 from understudy.curator.mechanisms import marginals
 from understudy.schema import Boolean, Categorical, Date, Datetime, FunctionalDependency, Schema
 from understudy.schema.columns.calendar import steps_per_day, weekday_counts
@@ -76,7 +76,7 @@ def sizes_sensitivity(neighbours: Neighbours) -> Sensitivity:
     return Sensitivity(l1=Fraction(moved), l2_squared=Fraction(moved), l0=moved, linf=Fraction(1))
 
 
-def learn_unit_sizes(room: Room, schema: Schema, *, amount: Fraction) -> Schema:
+def learn_unit_sizes(room: MechanismContext, schema: Schema, *, amount: Fraction) -> Schema:
     """The schema with how many units have 1, 2, … rows: noisy counts, none below zero."""
     noisy = _measure_histogram(room, "rows per unit", sizes_sensitivity(room.neighbours), amount, room.table.sizes)[0]
     found = tuple(max(int(count), 0) for count in noisy)
@@ -85,7 +85,7 @@ def learn_unit_sizes(room: Room, schema: Schema, *, amount: Fraction) -> Schema:
     return replace(schema, unit=replace(schema.unit, sizes=found, learned=True))
 
 
-def count_broken_rows(room: Room, *, amount: Fraction) -> tuple[int, float]:
+def count_broken_rows(room: MechanismContext, *, amount: Fraction) -> tuple[int, float]:
     """The noisy number of rows that break a rule, and the standard deviation of its noise."""
     m = room.max_rows
     reach = Sensitivity(l1=Fraction(m), l2_squared=Fraction(m * m), l0=1, linf=Fraction(m))
@@ -101,7 +101,7 @@ def open_weekdays(schema: Schema) -> list[Date | Datetime]:
     return [c for c in columns if isinstance(c, Date | Datetime) and c.weekdays is None]
 
 
-def learn_weekdays(room: Room, schema: Schema, column: Date | Datetime, *, amount: Fraction) -> Schema:
+def learn_weekdays(room: MechanismContext, schema: Schema, column: Date | Datetime, *, amount: Fraction) -> Schema:
     """The schema with a column's days of the week: noisy counts, none below zero."""
     if steps_per_day(column) is None:  # a resolution that no day is a multiple of has no days
         return schema.with_column(replace(column, weekdays=()))
@@ -119,16 +119,20 @@ def learn_weekdays(room: Room, schema: Schema, column: Date | Datetime, *, amoun
 
 
 def _measure_histogram(
-    room: Room, what: str, sensitivity: Sensitivity, amount: Fraction, count: Callable[[], NDArray[np.int64]]
+    room: MechanismContext,
+    what: str,
+    sensitivity: Sensitivity,
+    amount: Fraction,
+    count: Callable[[], NDArray[np.int64]],
 ) -> tuple[NDArray[np.int64], Fraction]:
     scale = room.scale(amount, sensitivity)
-    cost = price(room.law, scale, sensitivity, room.currency)
+    cost = price(room.law, scale, sensitivity, room.accounting)
     request = {"mechanism": what, "law": room.law, "scale": scale}
     answer = room.till.pay(request, cost, count, lambda exact: {"counts": room.add_noise(exact, scale)})
     return answer["counts"].astype(np.int64, copy=False), scale
 
 
-def learn_map(room: Room, schema: Schema, rule: FunctionalDependency, *, amount: Fraction) -> Schema:
+def learn_map(room: MechanismContext, schema: Schema, rule: FunctionalDependency, *, amount: Fraction) -> Schema:
     """The schema with a rule's map bought; values that nothing clear was seen of stay unmapped."""
     clique = (rule.source, rule.target)
     if (

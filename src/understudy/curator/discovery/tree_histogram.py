@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Cost
 from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.pricing import price
-from understudy.curator.context import Room
+from understudy.curator.context import MechanismContext
 from understudy.curator.discovery.tree_counts import CountTree, TreeLevel
 from understudy.schema import Lattice, OutOfBoundsPolicy
 
@@ -63,7 +63,7 @@ def level_widths(values: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def descend_tree(room: Room, column: Lattice, *, amount: Fraction) -> CountTree:
+def descend_tree(room: MechanismContext, column: Lattice, *, amount: Fraction) -> CountTree:
     """Noisy counts of a column's values, for at most `amount`."""
     low, high = column.low, column.high
     assert low is not None
@@ -71,7 +71,7 @@ def descend_tree(room: Room, column: Lattice, *, amount: Fraction) -> CountTree:
     steps = level_widths(high - low + 1)
     sensitivity = room.unit_vector()
     scale = room.scale(amount / len(steps), sensitivity)
-    cost = price(room.law, scale, sensitivity, room.currency)
+    cost = price(room.law, scale, sensitivity, room.accounting)
     noise = noise_deviation(room.law, scale)
     starts = np.array([low + i * steps[0] for i in range(-(-(high - low + 1) // steps[0]))], np.int64)
     levels: list[TreeLevel] = []
@@ -108,7 +108,12 @@ def descend_tree(room: Room, column: Lattice, *, amount: Fraction) -> CountTree:
 
 
 def _measure_cells(
-    room: Room, column: Lattice, starts: NDArray[np.int64], ends: NDArray[np.int64], scale: Fraction, cost: Cost
+    room: MechanismContext,
+    column: Lattice,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    scale: Fraction,
+    cost: Cost,
 ) -> NDArray[np.int64]:
     """Noisy counts of cells that do not overlap."""
     edges = np.unique(np.concatenate([starts, ends]))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from understudy.accounting.cost import Sensitivity
 from understudy.accounting.expected_error import noise_deviation
 from understudy.accounting.pricing import price
-from understudy.curator.context import Room
+from understudy.curator.context import MechanismContext
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -105,7 +105,9 @@ def _is_value(column: Lattice, label: str) -> bool:
     return True
 
 
-def learn_types(room: Room, columns: Sequence[UndeclaredColumn], *, amount: Fraction) -> list[ElectedColumn]:
+def learn_types(
+    room: MechanismContext, columns: Sequence[UndeclaredColumn], *, amount: Fraction
+) -> list[ElectedColumn]:
     """Each column with the type its cells elected."""
     one = room.unit_vector()
     d = len(columns)
@@ -121,7 +123,7 @@ def learn_types(room: Room, columns: Sequence[UndeclaredColumn], *, amount: Frac
     }
     answer = room.till.pay(
         request,
-        price(room.law, scale, sensitivity, room.currency),
+        price(room.law, scale, sensitivity, room.accounting),
         lambda: room.table.votes(names),
         lambda exact: {"votes": room.add_noise(exact, scale)},
     )

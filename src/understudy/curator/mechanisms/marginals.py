@@ -27,7 +27,7 @@ from understudy.accounting.cost import Cost, Sensitivity
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
 from understudy.accounting.sensitivity import marginal_sensitivity
-from understudy.curator.context import Room, split_amount
+from understudy.curator.context import MechanismContext, split_amount
 from understudy.curator.payment import NoisyAnswer
 from understudy.errors import Refused
 from understudy.measurements import AxisMap, Clique, Identity, Measurement, Measurements
@@ -42,7 +42,7 @@ MAX_ANSWER_CELLS = 1 << 26
 
 
 def measure_marginals(
-    room: Room,
+    room: MechanismContext,
     schema: Schema,
     cliques: Sequence[Clique],
     *,
@@ -61,7 +61,7 @@ def measure_marginals(
             raise Refused(f"{', '.join(clique)}: its maps do not fit its columns. Nothing was spent")
         sensitivity = _clique_sensitivity(room, schema, clique, axes)
         scale = room.scale(part, sensitivity)
-        plans.append((clique, axes, scale, price(room.law, scale, sensitivity, room.currency)))
+        plans.append((clique, axes, scale, price(room.law, scale, sensitivity, room.accounting)))
     found: list[Measurement] = []
     for batch in split_plans(plans):
         found += _measure_batch(room, schema, batch)
@@ -88,8 +88,8 @@ def split_plans(plans: Sequence[MarginalPlan]) -> list[list[MarginalPlan]]:
     return batches
 
 
-def _measure_batch(room: Room, schema: Schema, plans: Sequence[MarginalPlan]) -> list[Measurement]:
-    total = sum((cost for *_, cost in plans), Cost(room.currency, Fraction(0)))
+def _measure_batch(room: MechanismContext, schema: Schema, plans: Sequence[MarginalPlan]) -> list[Measurement]:
+    total = sum((cost for *_, cost in plans), Cost(room.accounting, Fraction(0)))
     request = {"mechanism": "marginals", "law": room.law, "cliques": [[c, repr(a), s] for c, a, s, _ in plans]}
 
     def draw_answers(tables: list[NDArray[np.int64]]) -> NoisyAnswer:
@@ -105,7 +105,9 @@ def _measure_batch(room: Room, schema: Schema, plans: Sequence[MarginalPlan]) ->
     ]
 
 
-def _clique_sensitivity(room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]) -> Sensitivity:
+def _clique_sensitivity(
+    room: MechanismContext, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...]
+) -> Sensitivity:
     moved = marginal_sensitivity(axes, room.neighbours, max_rows=room.max_rows)
     whole = schema.unit.id is None and schema.broken is not BrokenRowPolicy.DROP
     agreed = whole and schema.zeros(clique) is None
@@ -121,7 +123,12 @@ def _clique_sensitivity(room: Room, schema: Schema, clique: Clique, axes: tuple[
 
 
 def _draw_noisy_counts(
-    room: Room, schema: Schema, clique: Clique, axes: tuple[AxisMap, ...], scale: Fraction, counts: NDArray[np.int64]
+    room: MechanismContext,
+    schema: Schema,
+    clique: Clique,
+    axes: tuple[AxisMap, ...],
+    scale: Fraction,
+    counts: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     zeros = schema.zeros(clique)
     exact = counts if zeros is None else np.where(zeros, 0, counts)

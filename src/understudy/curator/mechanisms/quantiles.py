@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Cost
 from understudy.accounting.pricing import choice_epsilon_for, price_choice
-from understudy.curator.context import Room
+from understudy.curator.context import MechanismContext
 from understudy.curator.payment import NoisyAnswer
 from understudy.errors import Refused
 from understudy.noise import quantile
@@ -28,7 +28,9 @@ MAX_QUANTILE_PARTS = 10**6
 """Most parts a quantile may be divided into. Finer ones overflow with many rows, and whether they do would tell how many there are."""
 
 
-def choose_quantiles(room: Room, column: Lattice, alphas: Sequence[Fraction], *, amount: Fraction) -> list[int]:
+def choose_quantiles(
+    room: MechanismContext, column: Lattice, alphas: Sequence[Fraction], *, amount: Fraction
+) -> list[int]:
     """Lattice indices near each quantile, in rising order; the amount is split equally."""
     if column.low is None or column.high is None:
         remedy = "Add `min` and `max` to the schema, or let part of the budget find them: bounds: learn"
@@ -40,9 +42,9 @@ def choose_quantiles(room: Room, column: Lattice, alphas: Sequence[Fraction], *,
             f"{column.name}: a quantile is an exact fraction from 0 to 1, in at most {MAX_QUANTILE_PARTS:,} parts. Nothing was spent"
         )
     low, high = column.low, column.high
-    epsilon = choice_epsilon_for(amount / len(alphas), room.currency)
-    one = price_choice(epsilon, room.currency)
-    cost = Cost(room.currency, one.amount * len(alphas))
+    epsilon = choice_epsilon_for(amount / len(alphas), room.accounting)
+    one = price_choice(epsilon, room.accounting)
+    cost = Cost(room.accounting, one.amount * len(alphas))
     request = {
         "mechanism": "quantiles",
         "column": column.name,

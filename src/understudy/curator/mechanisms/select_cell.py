@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.accounting.pricing import choice_epsilon_for, price_choice
-from understudy.curator.context import Room
+from understudy.curator.context import MechanismContext
 from understudy.curator.mechanisms.scores import SCORE_GRID, to_grid
 from understudy.curator.payment import NoisyAnswer, fingerprint_array
 from understudy.errors import Refused
@@ -39,7 +39,7 @@ def cell_distances(counts: NDArray[np.int64], estimate: NDArray[np.int64]) -> ND
 
 
 def choose_cell(
-    room: Room, schema: Schema, estimates: Mapping[Clique, NDArray[np.float64]], *, amount: Fraction
+    room: MechanismContext, schema: Schema, estimates: Mapping[Clique, NDArray[np.float64]], *, amount: Fraction
 ) -> tuple[Clique, tuple[int, ...]]:
     """One cell of one of the cliques, with probability rising in how far its count is from its estimate."""
     cliques = list(estimates)
@@ -48,7 +48,7 @@ def choose_cell(
     ends = np.cumsum([cells.size for cells in open_cells])
     if not cliques or ends[-1] == 0:
         raise Refused("There is nothing to choose from: the list of candidates is empty. Nothing was spent")
-    epsilon = choice_epsilon_for(amount, room.currency)
+    epsilon = choice_epsilon_for(amount, room.accounting)
     request = {
         "mechanism": "choice",
         "score": "cell",
@@ -65,7 +65,7 @@ def choose_cell(
         sensitivity = Fraction(room.max_rows * SCORE_GRID)
         return {"index": np.array(exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity))}
 
-    index = int(room.till.pay(request, price_choice(epsilon, room.currency), compute_scores, draw_choice)["index"])
+    index = int(room.till.pay(request, price_choice(epsilon, room.accounting), compute_scores, draw_choice)["index"])
     at = int(np.searchsorted(ends, index, side="right"))
     cell = int(open_cells[at][index - (int(ends[at - 1]) if at else 0)])
     return cliques[at], tuple(int(code) for code in np.unravel_index(cell, rounded[at].shape))

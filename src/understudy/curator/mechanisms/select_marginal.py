@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.cost import Sensitivity
 from understudy.accounting.pricing import choice_epsilon_for, price, price_choice
-from understudy.curator.context import Room
+from understudy.curator.context import MechanismContext
 from understudy.curator.mechanisms.scores import CHOICE_SCORES, SCORE_GRID, to_grid
 from understudy.curator.payment import NoisyAnswer, fingerprint_array
 from understudy.errors import Refused
@@ -31,7 +31,7 @@ EstimatesByClique = Mapping[Clique, NDArray[np.float64]]
 
 
 def choose_clique(
-    room: Room,
+    room: MechanismContext,
     estimates: EstimatesByClique,
     *,
     amount: Fraction,
@@ -55,7 +55,7 @@ def choose_clique(
     offsets = np.zeros(len(cliques), np.int64) if penalties is None else to_grid(np.array(penalties))
     moves = [rule.sensitivity(room.neighbours, room.max_rows, rows=rows, shape=e.shape) for e in rounded]
     sensitivity = Fraction(max(int(f) * moved for f, moved in zip(factors, moves, strict=True)))
-    epsilon = choice_epsilon_for(amount, room.currency)
+    epsilon = choice_epsilon_for(amount, room.accounting)
     request = {
         "mechanism": "choice",
         "score": score,
@@ -77,7 +77,7 @@ def choose_clique(
     def draw_choice(scores: NDArray[np.int64]) -> NoisyAnswer:
         return {"index": np.array(exponential_mechanism(scores, epsilon=epsilon, sensitivity=sensitivity))}
 
-    answer = room.till.pay(request, price_choice(epsilon, room.currency), compute_scores, draw_choice)
+    answer = room.till.pay(request, price_choice(epsilon, room.accounting), compute_scores, draw_choice)
     return cliques[int(answer["index"])]
 
 
@@ -90,7 +90,7 @@ def _grid_weights(weights: Sequence[float]) -> NDArray[np.int64]:
 
 
 def measure_distances(
-    room: Room,
+    room: MechanismContext,
     estimates: EstimatesByClique,
     *,
     amount: Fraction,
@@ -111,7 +111,7 @@ def measure_distances(
         l1=Fraction(many * one), l2_squared=Fraction(many * one * one), l0=many, linf=Fraction(one)
     )
     scale = room.scale(amount, sensitivity)
-    cost = price(room.law, scale, sensitivity, room.currency)
+    cost = price(room.law, scale, sensitivity, room.accounting)
     request = {
         "mechanism": "errors",
         "law": room.law,
@@ -128,7 +128,7 @@ def measure_distances(
     distances = room.till.pay(request, cost, compute_scores, lambda exact: {"distances": room.add_noise(exact, scale)})[
         "distances"
     ]
-    each = price(room.law, scale, Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)), room.currency)
+    each = price(room.law, scale, Sensitivity(l1=Fraction(one), l2_squared=Fraction(one * one)), room.accounting)
     return {c: Distance(c, int(d), SCORE_GRID, room.law, scale, each) for c, d in zip(cliques, distances, strict=True)}
 
 

@@ -31,11 +31,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
-from understudy.curator.context import Room
+from understudy.curator.context import MechanismContext
 from understudy.curator.payment import NoisyAnswer
 from understudy.errors import Refused
 from understudy.measurements import Clique, SparseMeasurement
@@ -104,7 +104,7 @@ def laplace_threshold(*, epsilon: Fraction, delta: Fraction, neighbours: Neighbo
 
 
 def learn_labels(
-    room: Room, column: str, *, amount: Fraction, delta: Fraction, most_bytes: int = MAX_LABEL_BYTES
+    room: MechanismContext, column: str, *, amount: Fraction, delta: Fraction, most_bytes: int = MAX_LABEL_BYTES
 ) -> tuple[tuple[str, ...], SparseMeasurement]:
     """The labels of a column that are safely above zero, and their noisy counts; no more of them than fit in so many bytes."""
     scale, cost, at = _plan_histogram(room, amount, delta, f"{column}: its values have to be learned")
@@ -161,7 +161,7 @@ def unpack_labels(answer: NoisyAnswer) -> tuple[str, ...]:
 
 
 def measure_sparse_cells(
-    room: Room, clique: Clique, *, amount: Fraction, delta: Fraction, schema: Schema | None = None
+    room: MechanismContext, clique: Clique, *, amount: Fraction, delta: Fraction, schema: Schema | None = None
 ) -> SparseMeasurement:
     """The cells of a marginal that are safely above zero, and their noisy counts.
 
@@ -199,29 +199,29 @@ def _is_impossible(schema: Schema | None, clique: Clique, codes: NDArray[np.int6
     return impossible_rows(within, columns, len(codes))
 
 
-def check_epsilon(epsilon: Fraction, currency: Currency) -> None:
+def check_epsilon(epsilon: Fraction, accounting: Accounting) -> None:
     """Refuse an ε at which a threshold under Gaussian noise cannot be computed in any useful time."""
-    if currency is not Currency.PURE and epsilon > MAX_THRESHOLD_EPSILON:
+    if accounting is not Accounting.PURE and epsilon > MAX_THRESHOLD_EPSILON:
         raise Refused(
             f"What has to be learned needs a threshold, which has no price above ε = {MAX_THRESHOLD_EPSILON:,} here: declare it in the schema,"
             " or use a smaller ε. Nothing was spent"
         )
 
 
-def _plan_histogram(room: Room, amount: Fraction, delta: Fraction, why: str) -> tuple[Fraction, Cost, int]:
+def _plan_histogram(room: MechanismContext, amount: Fraction, delta: Fraction, why: str) -> tuple[Fraction, Cost, int]:
     """Scale, price and threshold of one histogram."""
     if delta <= 0:
         remedy = "Declare the values in the schema, or allow a small δ such as 1e-9"
         raise Refused(f"{why}, and that cannot be done with δ = 0. {remedy}. Nothing was spent")
-    check_epsilon(room.epsilon, room.currency)
+    check_epsilon(room.epsilon, room.accounting)
     sensitivity = room.unit_vector()
     scale = room.scale(amount, sensitivity)
-    paid = price(room.law, scale, sensitivity, room.currency)
+    paid = price(room.law, scale, sensitivity, room.accounting)
     # Laplace: δ₀ ≤ 1 − e^(−1/scale), by the bound 1 − e^(−x) ≥ x/(1 + x) for x > 0.
     laplace = room.law is Law.DISCRETE_LAPLACE
     chance = min(delta, 1 / (1 + scale)) if laplace else delta / (1 + _exp_upper_bound(room.epsilon))
     at = threshold(law=room.law, scale=scale, delta=chance, max_rows=room.max_rows)
-    return scale, Cost(paid.currency, paid.amount, delta), at
+    return scale, Cost(paid.accounting, paid.amount, delta), at
 
 
 def _exp_upper_bound(epsilon: Fraction) -> Fraction:

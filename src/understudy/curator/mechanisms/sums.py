@@ -18,7 +18,7 @@ from understudy.accounting.cost import Cost, Sensitivity
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.pricing import price
-from understudy.curator.context import Room
+from understudy.curator.context import MechanismContext
 from understudy.curator.payment import NoisyAnswer
 from understudy.errors import Refused
 from understudy.schema import Lattice
@@ -54,7 +54,7 @@ class Mean:
         return min(max(mean, Fraction(self.low)), Fraction(self.high))
 
 
-def measure_sum(room: Room, column: Lattice, *, amount: Fraction, origin: int = 0) -> Sum:
+def measure_sum(room: MechanismContext, column: Lattice, *, amount: Fraction, origin: int = 0) -> Sum:
     """The noisy sum of a bounded column."""
     low, high = _require_bounds(column)
     reach = max(high - origin, origin - low, 0)
@@ -71,7 +71,7 @@ def measure_sum(room: Room, column: Lattice, *, amount: Fraction, origin: int = 
     )
 
 
-def measure_mean(room: Room, column: Lattice, *, amount: Fraction) -> Mean:
+def measure_mean(room: MechanismContext, column: Lattice, *, amount: Fraction) -> Mean:
     """The noisy mean of a bounded column: half the amount for the sum, half for the count."""
     low, high = _require_bounds(column)
     around = measure_sum(room, column, amount=amount / 2, origin=(low + high) // 2)
@@ -95,12 +95,19 @@ def _require_bounds(column: Lattice) -> tuple[int, int]:
 
 
 def _measure_value(
-    room: Room, column: str, exact: Callable[[], int], *, reach: int, origin: int, amount: Fraction, what: str
+    room: MechanismContext,
+    column: str,
+    exact: Callable[[], int],
+    *,
+    reach: int,
+    origin: int,
+    amount: Fraction,
+    what: str,
 ) -> Sum:
     moves = Fraction(reach * room.max_rows)
     sensitivity = Sensitivity(l1=moves, l2_squared=moves * moves, l0=1, linf=moves)
     scale = room.scale(amount, sensitivity)
-    cost = price(room.law, scale, sensitivity, room.currency)
+    cost = price(room.law, scale, sensitivity, room.accounting)
     request = {"mechanism": what, "column": column, "law": room.law, "scale": scale, "origin": origin}
 
     def draw_value(counted: int) -> NoisyAnswer:

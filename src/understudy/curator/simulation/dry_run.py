@@ -15,9 +15,9 @@ from understudy.accounting.cost import Cost
 from understudy.accounting.filter import Filter
 from understudy.accounting.law import Law
 from understudy.accounting.neighbours import Neighbours
-from understudy.curator.context import Room
-from understudy.curator.curator import Custody
-from understudy.curator.payment import Till
+from understudy.curator.context import MechanismContext
+from understudy.curator.curator import Curator
+from understudy.curator.payment import Payments
 from understudy.curator.simulation.population import Population
 from understudy.measurements import Clique
 from understudy.noise import draw_noise
@@ -122,19 +122,19 @@ def _draw_zeros(law: Law, scale: Fraction, shape: tuple[int, ...]) -> NDArray[np
 
 def open_dry_run(
     schema: Schema, filter: Filter, *, epsilon: Fraction, neighbours: Neighbours, people: int = 0
-) -> Custody:
+) -> Curator:
     """A curator of an imagined table, to find out what a run would ask and pay.
 
     With `people`, a population of that many answers, under the noise a run would draw, so that what a run chooses is chosen here too.
     Without, every marginal is empty and nothing is noised.
     """
-    room = Room(
+    room = MechanismContext(
         table=DryRunTable(schema, people),
-        till=Till(_DryRunLedger(), filter),
+        till=Payments(_DryRunLedger(), filter),
         neighbours=neighbours,
-        currency=filter.currency,
+        accounting=filter.accounting,
         epsilon=epsilon,
         max_rows=schema.unit.max_rows,
         draw=draw_noise if people else _draw_zeros,
     )
-    return Custody(room, schema)
+    return Curator(room, schema)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from understudy.accounting.conversion import epsilon_of
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.law import Law
 
 FALSE_ALARM_RATE = 1e-6
@@ -80,17 +80,17 @@ def best_lower_bound(
 
 
 def loss_lower_bound(
-    here: Floats, there: Floats, currency: Currency, *, delta: float = 0.0, alpha: float = FALSE_ALARM_RATE
+    here: Floats, there: Floats, accounting: Accounting, *, delta: float = 0.0, alpha: float = FALSE_ALARM_RATE
 ) -> float:
     """The μ, ε or ρ that scores prove. For Gaussian noise the middle is the best threshold, so it is fixed beforehand."""
-    match currency:
-        case Currency.GDP:
+    match accounting:
+        case Accounting.GDP:
             return best_lower_bound(
                 here, there, lambda p, m: special.ndtri(1 - delta - p) - special.ndtri(m), alpha=alpha, at=0.0
             )
-        case Currency.PURE:
+        case Accounting.PURE:
             return best_lower_bound(here, there, lambda p, m: _log_ratio(p, m, delta), alpha=alpha)
-        case Currency.ZCDP:
+        case Accounting.ZCDP:
             return best_lower_bound(
                 here,
                 there,
@@ -217,7 +217,7 @@ def _scale_statistic(law: Law, noise: NDArray[np.int64]) -> Floats:
     return size if law is Law.DISCRETE_LAPLACE else size * size
 
 
-def loss_by_spread(spreads: Sequence[NoiseSpread], currency: Currency, *, alpha: float = FALSE_ALARM_RATE) -> float:
+def loss_by_spread(spreads: Sequence[NoiseSpread], accounting: Accounting, *, alpha: float = FALSE_ALARM_RATE) -> float:
     """The μ, ε or ρ that noise of the observed spread causes on these two tables, at least."""
     square = linear = 0.0
     for spread in spreads:
@@ -226,12 +226,12 @@ def loss_by_spread(spreads: Sequence[NoiseSpread], currency: Currency, *, alpha:
         scale = spread.most(alpha / len(spreads))
         square += float((spread.moved.astype(np.float64) ** 2).sum()) / scale**2
         linear += float(np.abs(spread.moved).sum()) / scale
-    match currency:
-        case Currency.PURE:
+    match accounting:
+        case Accounting.PURE:
             return linear
-        case Currency.GDP:
+        case Accounting.GDP:
             return sqrt(square)
-        case Currency.ZCDP:
+        case Accounting.ZCDP:
             return square / 2
 
 
@@ -242,7 +242,7 @@ def loss_by_spread(spreads: Sequence[NoiseSpread], currency: Currency, *, alpha:
 class AuditVerdict:
     """A claim, and what was proven about it, in the run's measure and as the ε a person reads. `delta` is that of the claimed ε."""
 
-    currency: Currency
+    accounting: Accounting
     claimed: float
     measured: float
     """By the answers alone, whatever their law."""
@@ -260,17 +260,17 @@ class AuditVerdict:
     @property
     def epsilon(self) -> float:
         """What the answers prove, as ε at the claim's δ."""
-        return epsilon_of_loss(self.currency, self.measured, self.delta)
+        return epsilon_of_loss(self.accounting, self.measured, self.delta)
 
     @property
     def epsilon_by_spread(self) -> float | None:
         """What the spread of the noise says, as ε at the claim's δ."""
-        return None if self.by_spread is None else epsilon_of_loss(self.currency, self.by_spread, self.delta)
+        return None if self.by_spread is None else epsilon_of_loss(self.accounting, self.by_spread, self.delta)
 
     def sentence(self) -> str:
         """The verdict in one line.
 
-        >>> AuditVerdict(currency=Currency.PURE, claimed=1.0, measured=0.87, by_spread=None, claimed_epsilon=1.0, delta=0.0).sentence()
+        >>> AuditVerdict(accounting=Accounting.PURE, claimed=1.0, measured=0.87, by_spread=None, claimed_epsilon=1.0, delta=0.0).sentence()
         'claimed 1.00, measured at least 0.87, no violation at 1e-6'
         """
         seen = max(self.epsilon, self.epsilon_by_spread or 0.0) if self.violated else self.epsilon
@@ -279,16 +279,16 @@ class AuditVerdict:
         return f"claimed {self.claimed_epsilon:.2f}, measured at least {format_rounded_down(seen)}, {end}"
 
 
-def epsilon_of_loss(currency: Currency, amount: float, delta: float) -> float:
+def epsilon_of_loss(accounting: Accounting, amount: float, delta: float) -> float:
     """A loss in a run's measure (μ, ε or ρ) as the ε at a δ.
 
-    >>> epsilon_of_loss(Currency.PURE, 0.5, 0.0), epsilon_of_loss(Currency.GDP, 0.0, 1e-9)
+    >>> epsilon_of_loss(Accounting.PURE, 0.5, 0.0), epsilon_of_loss(Accounting.GDP, 0.0, 1e-9)
     (0.5, 0.0)
     """
-    if currency is Currency.PURE or amount in (0.0, inf):
+    if accounting is Accounting.PURE or amount in (0.0, inf):
         return amount
     exact = Fraction(amount).limit_denominator(10**9)
-    return float(epsilon_of(currency, exact * exact if currency is Currency.GDP else exact, Fraction(delta)))
+    return float(epsilon_of(accounting, exact * exact if accounting is Accounting.GDP else exact, Fraction(delta)))
 
 
 def format_rounded_down(value: float) -> str:

@@ -102,11 +102,11 @@ def terms_of(schema: Schema, measurements: Measurements) -> tuple[Term, ...]:
     """Every distinct question of some measurements with its pooled answer; columns in the schema's order.
 
     >>> from fractions import Fraction
-    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Measurement
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
-    >>> cost = Cost(Currency.GDP, Fraction(1))
+    >>> cost = Cost(Accounting.GDP, Fraction(1))
     >>> looks = [Measurement(("smoker",), (Identity(2),), np.array([n, 4]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost) for n in (8, 10)]
     >>> (term,) = terms_of(schema, Measurements(tuple(looks)))
     >>> term.values.tolist(), round(term.variance, 6)

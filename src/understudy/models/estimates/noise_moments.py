@@ -74,8 +74,8 @@ def min_noise_size(looks: Iterable[Measurement], clique: Clique, cells: int) -> 
 def cell_variance(measurement: Measurement) -> float:
     """Variance of the noise on one cell of a measurement, never quite zero, so that weights stay finite.
 
-    >>> from understudy.accounting.cost import Cost, Currency
-    >>> free = Cost(Currency.PURE, Fraction(1))
+    >>> from understudy.accounting.cost import Cost, Accounting
+    >>> free = Cost(Accounting.PURE, Fraction(1))
     >>> cell_variance(Measurement((), (), np.array(5), Law.DISCRETE_LAPLACE, Fraction(1, 10**6), free))
     1e-12
     """

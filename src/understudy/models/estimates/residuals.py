@@ -81,12 +81,12 @@ class PooledResiduals:
     def of(cls, schema: Schema, measurements: Measurements) -> PooledResiduals:
         """Pool the parts of every measurement. A number of rows that is public is exact.
 
-        >>> from understudy.accounting import Cost, Currency, Law
+        >>> from understudy.accounting import Cost, Accounting, Law
         >>> from fractions import Fraction
         >>> from understudy.measurements import Identity
         >>> from understudy.schema import Boolean
         >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="cough", nullable=False)))
-        >>> cost, two = Cost(Currency.GDP, Fraction(1)), Identity(2)
+        >>> cost, two = Cost(Accounting.GDP, Fraction(1)), Identity(2)
         >>> both = Measurement(("smoker", "cough"), (two, two), np.array([[60, 10], [12, 18]]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
         >>> one = Measurement(("cough",), (two,), np.array([74, 24]), Law.DISCRETE_GAUSSIAN, Fraction(2), cost)
         >>> pooled = PooledResiduals.of(schema, Measurements((both, one)))

@@ -81,12 +81,12 @@ def direct_marginals(
 ) -> dict[Clique, Array]:
     """The nearest tables to the least-squares ones that are not negative, agree, sum to `total` and keep structural zeros empty.
 
-    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.accounting import Cost, Accounting, Law
     >>> from fractions import Fraction
     >>> from understudy.measurements import Identity, Measurement, Measurements
     >>> from understudy.schema import Categorical
     >>> schema = Schema(columns=(Categorical(name="smoker", values=("never", "once", "daily"), nullable=False),))
-    >>> cost = Cost(Currency.GDP, Fraction(1))
+    >>> cost = Cost(Accounting.GDP, Fraction(1))
     >>> look = Measurement(("smoker",), (Identity(3),), np.array([7, 5, -3]), Law.DISCRETE_GAUSSIAN, Fraction(1), cost)
     >>> direct_marginals(schema, PooledResiduals.of(schema, Measurements((look,))), [("smoker",)], 10.0)["smoker",].round(3).tolist()
     [6.0, 4.0, 0.0]

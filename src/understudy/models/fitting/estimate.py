@@ -101,12 +101,12 @@ def fit_measurements(
     which way all of them are best heard together (models/fitting/selection.py).
 
     >>> from fractions import Fraction
-    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Identity, Measurement
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
     >>> counts, two = np.array([[600, 100], [100, 200]]), Identity(2)
-    >>> look = Measurement(("smoker", "cough"), (two, two), counts, Law.DISCRETE_GAUSSIAN, Fraction(2), Cost(Currency.GDP, Fraction(1, 4)))
+    >>> look = Measurement(("smoker", "cough"), (two, two), counts, Law.DISCRETE_GAUSSIAN, Fraction(2), Cost(Accounting.GDP, Fraction(1, 4)))
     >>> fit_measurements(schema, Measurements((look,))).model.marginal(("cough",)).round().tolist()
     [700.0, 300.0]
     """

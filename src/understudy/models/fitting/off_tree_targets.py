@@ -18,7 +18,7 @@ from understudy.measurements import Clique, Measurements, Partition
 from understudy.models.estimates.loss_terms import Term, terms_of
 from understudy.models.fitting.marginal_strength import prior_variances
 from understudy.models.inference.log_calibration import align_axes
-from understudy.models.refined_tree import AimedModel, Array
+from understudy.models.refined_tree import Array, RefinedTreeModel
 from understudy.models.tree import TreeModel
 
 TARGET_FIT_SWEEPS = 10
@@ -27,7 +27,7 @@ TARGET_FIT_SWEEPS = 10
 
 def add_target_marginals(
     tree: TreeModel, measurements: Measurements, held: Sequence[Clique] | None = None
-) -> TreeModel | AimedModel:
+) -> TreeModel | RefinedTreeModel:
     """The tree with aims for every plain marginal that was measured and that no node of it holds; the tree itself where there is none.
 
     Where `held` is given, larger marginals that are not listed get aims even if a node holds them: they were no part of the fit.
@@ -45,23 +45,23 @@ def add_target_marginals(
     ]
     if not beyond or not tree.total > 0:
         return tree
-    found = AimedModel(tree, {})
+    found = RefinedTreeModel(tree, {})
     for order in sorted({len(term.clique) for term in beyond}):
         some = [term for term in beyond if len(term.clique) == order]
         expected = expected_counts(found, [term.clique for term in some])
         looks = [(t, _match_known_columns(found, t.clique, expected[t.clique])) for t in some if t.clique in expected]
         tau = prior_variances(looks)
         new = {t.clique: _shrink_marginal(found, t, around, tau[i] * around) for i, (t, around) in enumerate(looks)}
-        found = AimedModel(tree, {**found.aims, **new})
+        found = RefinedTreeModel(tree, {**found.aims, **new})
     return found
 
 
-def expected_counts(model: TreeModel | AimedModel, cliques: Sequence[Clique]) -> dict[Clique, Array]:
+def expected_counts(model: TreeModel | RefinedTreeModel, cliques: Sequence[Clique]) -> dict[Clique, Array]:
     """What a model expects of pairs, and of larger cliques where a node holds them; of others what their pairs say, and no more.
 
     Nothing is said of columns too far apart in a wide tree to be brought together.
     """
-    tree = (model.tree if isinstance(model, AimedModel) else model).beliefs.tree
+    tree = (model.tree if isinstance(model, RefinedTreeModel) else model).beliefs.tree
     larger = [r for r in cliques if len(r) > 2 and tree.home(r) is None]
     pairs = list(dict.fromkeys(pair for r in larger for pair in combinations(r, 2)))
     near = [r for r in cliques if r not in set(larger)]
@@ -78,7 +78,7 @@ def expected_counts(model: TreeModel | AimedModel, cliques: Sequence[Clique]) ->
     return found
 
 
-def _match_known_columns(model: AimedModel, clique: Clique, expected: Array) -> Array:
+def _match_known_columns(model: RefinedTreeModel, clique: Clique, expected: Array) -> Array:
     """What is expected of a pair, with the columns that are known better."""
     return (
         expected
@@ -87,7 +87,7 @@ def _match_known_columns(model: AimedModel, clique: Clique, expected: Array) -> 
     )
 
 
-def _shrink_marginal(model: AimedModel, term: Term, expected: Array, spread: Array) -> Array:
+def _shrink_marginal(model: RefinedTreeModel, term: Term, expected: Array, spread: Array) -> Array:
     """A measured marginal, leaning to what is expected of it as far as it deserves, with the sums that are known better."""
     away = term.to_rows(term.values - term.answer(expected))
     moved = expected + away * spread / (spread + term.row_variance)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from understudy.measurements import Gap, Identity, Measurements
+from understudy.measurements import EstimateDistance, Identity, Measurements
 from understudy.models.estimates.loss_terms import MIN_TERM_VARIANCE, Term
 from understudy.models.estimates.noise_moments import noise_variance
 from understudy.schema import Schema
@@ -40,7 +40,7 @@ def prior_terms(schema: Schema, measurements: Measurements) -> list[Term]:
     return found
 
 
-def _shrink_distances(gaps: Sequence[Gap]) -> list[float]:
+def _shrink_distances(gaps: Sequence[EstimateDistance]) -> list[float]:
     """Noisy distances drawn to their mean as far as their noise suggests; none is believed to be smaller than its noise allows to say."""
     if not gaps:
         return []

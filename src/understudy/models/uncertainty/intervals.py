@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.accounting.law import Law
-from understudy.measurements import Clique, Gap
+from understudy.measurements import Clique, EstimateDistance
 from understudy.models.estimates.noise_moments import noise_variance
 from understudy.models.estimates.residuals import PooledResiduals, nonempty_subsets
 
@@ -58,12 +58,12 @@ def supported_bound(
     """The bound for a marginal whose every part was measured.
 
     >>> from fractions import Fraction
-    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Identity, Measurement, Measurements
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> counts = np.array([600, 400])
-    >>> look = Measurement(("smoker",), (Identity(2),), counts, Law.ROUNDED_GAUSSIAN, Fraction(10), Cost(Currency.GDP, Fraction(1)))
+    >>> look = Measurement(("smoker",), (Identity(2),), counts, Law.ROUNDED_GAUSSIAN, Fraction(10), Cost(Accounting.GDP, Fraction(1)))
     >>> bound = supported_bound(PooledResiduals.of(schema, Measurements((look,))), ("smoker",), counts.astype(float))
     >>> 20 < bound.rows < 80, round(bound.noise, 1)
     (True, 8.0)
@@ -85,14 +85,14 @@ def supported_bound(
     return ErrorBound(2 * cells + off, math.sqrt(2 / math.pi) * float(deviation.mean()), True)
 
 
-def distance_bound(gap: Gap, table: Array, *, confidence: float = BOUND_CONFIDENCE) -> ErrorBound:
+def distance_bound(gap: EstimateDistance, table: Array, *, confidence: float = BOUND_CONFIDENCE) -> ErrorBound:
     """The bound for a marginal of which a noisy distance to an estimate was bought.
 
     >>> from fractions import Fraction
-    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Distance
-    >>> paid = Distance(("smoker",), 30 * 1024, 1024, Law.ROUNDED_GAUSSIAN, Fraction(10 * 1024), Cost(Currency.GDP, Fraction(1)))
-    >>> bound = distance_bound(Gap.of(paid, np.array([600.0, 400.0])), np.array([605.0, 395.0]))
+    >>> paid = Distance(("smoker",), 30 * 1024, 1024, Law.ROUNDED_GAUSSIAN, Fraction(10 * 1024), Cost(Accounting.GDP, Fraction(1)))
+    >>> bound = distance_bound(EstimateDistance.of(paid, np.array([600.0, 400.0])), np.array([605.0, 395.0]))
     >>> round(bound.rows, 1)
     56.4
     """
@@ -133,11 +133,11 @@ def deviation_of_sum(pooled: PooledResiduals, clique: Clique, weights: Array) ->
     """The standard deviation of Σ weights · marginal(clique); infinite where it takes a part that was not measured.
 
     >>> from fractions import Fraction
-    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Identity, Measurement, Measurements
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
-    >>> cost = Cost(Currency.GDP, Fraction(1))
+    >>> cost = Cost(Accounting.GDP, Fraction(1))
     >>> look = Measurement(("smoker",), (Identity(2),), np.array([6, 4]), Law.DISCRETE_GAUSSIAN, Fraction(10), cost)
     >>> pooled = PooledResiduals.of(schema, Measurements((look,)))
     >>> round(deviation_of_sum(pooled, ("smoker",), np.array([1.0, 0.0])), 6), round(deviation_of_sum(pooled, ("smoker",), np.ones(2)), 4)

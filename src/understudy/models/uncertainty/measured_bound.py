@@ -56,12 +56,12 @@ def measured_bound(
     """The bound for a marginal whose every part was measured with Gaussian noise.
 
     >>> from fractions import Fraction
-    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Identity, Measurement, Measurements
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False),))
     >>> counts = np.array([600, 400])
-    >>> look = Measurement(("smoker",), (Identity(2),), counts, Law.ROUNDED_GAUSSIAN, Fraction(10), Cost(Currency.GDP, Fraction(1)))
+    >>> look = Measurement(("smoker",), (Identity(2),), counts, Law.ROUNDED_GAUSSIAN, Fraction(10), Cost(Accounting.GDP, Fraction(1)))
     >>> bound = measured_bound(PooledResiduals.of(schema, Measurements((look,))), ("smoker",), counts.astype(float))
     >>> 25 < bound.rows < 38, round(bound.noise, 1)
     (True, 8.0)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.measurements import Clique
 from understudy.models.uncertainty.intervals import (
     BOUND_CONFIDENCE,
@@ -80,7 +80,7 @@ def model_sum(card: Card, table: Array, weights: Array, *, share: bool) -> float
 
 def tail_deviations(card: Card, tail: float) -> float:
     """Deviations that the noise of this release passes on one side no more often than this."""
-    return deviations_at_tail(tail, laplace=card.release.guarantee.currency is Currency.PURE)
+    return deviations_at_tail(tail, laplace=card.release.guarantee.accounting is Accounting.PURE)
 
 
 def _bounding_parts(clique: Clique, least: Array, most: Array) -> Iterator[tuple[Clique, Array, int]]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from understudy.accounting.law import Law
 from understudy.errors import Refused
-from understudy.measurements import Clique, Gap
+from understudy.measurements import Clique, EstimateDistance
 from understudy.models.estimates.noise_moments import min_noise_size
 from understudy.models.estimates.residuals import PooledResiduals
 from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
@@ -110,16 +110,16 @@ class Card:
     """Which questions a release answers well.
 
     >>> from fractions import Fraction
-    >>> from understudy.accounting import Cost, Currency, Law
+    >>> from understudy.accounting import Cost, Accounting, Law
     >>> from understudy.measurements import Identity, Measurement, Measurements
     >>> from understudy.models import ProductModel
     >>> from understudy.releases import Guarantee, Release
     >>> from understudy.schema import Boolean, Schema
     >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
-    >>> cost, two = Cost(Currency.GDP, Fraction(1, 10000)), Identity(2)
+    >>> cost, two = Cost(Accounting.GDP, Fraction(1, 10000)), Identity(2)
     >>> looks = [Measurement((n,), (two,), np.array([7000, 3000]), Law.ROUNDED_GAUSSIAN, Fraction(10), cost) for n in schema]
     >>> found = Measurements(tuple(looks))
-    >>> promise = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), currency=Currency.GDP, amount=Fraction(33, 1000))
+    >>> promise = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), accounting=Accounting.GDP, amount=Fraction(33, 1000))
     >>> release = Release(guarantee=promise, schema=schema, measurements=found, model=ProductModel.from_measurements(schema, found))
     >>> card = Card(release)
     >>> card.of(("smoker",)).verdict.value, card.of(("smoker", "cough")).verdict.value
@@ -190,7 +190,7 @@ class Card:
         least = min(found, key=lambda bound: bound.rows)
         return replace(least, rows=least.rows + self.astray(clique), supported=supported)
 
-    def gap(self, clique: Clique) -> Gap | None:
+    def gap(self, clique: Clique) -> EstimateDistance | None:
         """The last distance that was bought of a marginal, in this order of columns; None where none was."""
         for gap in reversed(self.release.measurements.gaps):
             named = gap.distance.clique

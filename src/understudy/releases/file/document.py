@@ -21,7 +21,7 @@ from understudy.measurements import (
     Centring,
     Clique,
     Distance,
-    Gap,
+    EstimateDistance,
     Identity,
     Measurement,
     Measurements,
@@ -309,7 +309,7 @@ def _sparse_from_json(found: object, where: str, schema: Schema, basket: ArrayRe
     return SparseMeasurement(clique, codes, values, threshold, *_noise_from_json(fields))
 
 
-def _distance_to_json(gap: Gap, shelf: ArrayWriter) -> dict[str, object]:
+def _distance_to_json(gap: EstimateDistance, shelf: ArrayWriter) -> dict[str, object]:
     distance = gap.distance
     return {
         "clique": list(distance.clique),
@@ -321,7 +321,7 @@ def _distance_to_json(gap: Gap, shelf: ArrayWriter) -> dict[str, object]:
     }
 
 
-def _distance_from_json(found: object, where: str, schema: Schema, basket: ArrayReader) -> Gap:
+def _distance_from_json(found: object, where: str, schema: Schema, basket: ArrayReader) -> EstimateDistance:
     fields = JsonFields(found, where, {"clique", "value", "grid", "estimate", "public", "law", "scale", "cost"})
     clique = _clique_from_json(fields, schema)
     estimate = basket.integers(fields["estimate"], fields.path("estimate"))
@@ -335,7 +335,7 @@ def _distance_from_json(found: object, where: str, schema: Schema, basket: Array
     )
     if type(fields["public"]) is not bool:
         raise field_error(fields.path("public"), "true or false")
-    return Gap(distance, estimate, public=bool(fields["public"]))
+    return EstimateDistance(distance, estimate, public=bool(fields["public"]))
 
 
 def _noise_to_json(measurement: Measurement | SparseMeasurement | Distance) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from understudy.accounting.cost import Cost, Currency
+from understudy.accounting.cost import Accounting, Cost
 from understudy.accounting.neighbours import Neighbours
 from understudy.releases.account import BudgetStatement, BudgetStep
 from understudy.releases.file.json_fields import JsonFields, day_from_json, field_error, fraction_to_json
@@ -12,7 +12,7 @@ from understudy.releases.guarantee import Guarantee, GuaranteeKind
 def cost_to_json(cost: Cost) -> dict[str, object]:
     """A price as JSON."""
     return {
-        "currency": cost.currency.value,
+        "currency": cost.accounting.value,
         "amount": fraction_to_json(cost.amount),
         "delta": fraction_to_json(cost.delta),
     }
@@ -21,7 +21,7 @@ def cost_to_json(cost: Cost) -> dict[str, object]:
 def cost_from_json(found: object, where: str) -> Cost:
     """A price, checked."""
     fields = JsonFields(found, where, {"currency", "amount", "delta"})
-    return Cost(fields.choice("currency", Currency), fields.fraction("amount"), fields.fraction("delta"))
+    return Cost(fields.choice("currency", Accounting), fields.fraction("amount"), fields.fraction("delta"))
 
 
 def guarantee_to_json(guarantee: Guarantee) -> dict[str, object]:
@@ -31,7 +31,7 @@ def guarantee_to_json(guarantee: Guarantee) -> dict[str, object]:
         "sentence": guarantee.sentence(),
         "epsilon": fraction_to_json(guarantee.epsilon),
         "delta": fraction_to_json(guarantee.delta),
-        "currency": None if guarantee.currency is None else guarantee.currency.value,
+        "currency": None if guarantee.accounting is None else guarantee.accounting.value,
         "amount": fraction_to_json(guarantee.amount),
         "neighbours": guarantee.neighbours.value,
         "unit": guarantee.unit,
@@ -50,7 +50,7 @@ def guarantee_from_json(found: object) -> Guarantee:
         kind=fields.choice("kind", GuaranteeKind),
         epsilon=fields.fraction("epsilon"),
         delta=fields.fraction("delta"),
-        currency=None if fields["currency"] is None else fields.choice("currency", Currency),
+        accounting=None if fields["currency"] is None else fields.choice("currency", Accounting),
         amount=fields.fraction("amount"),
         neighbours=fields.choice("neighbours", Neighbours),
         unit=fields.text("unit", limit=1000),

@@ -2,7 +2,7 @@
 
 A cell means the same in a CSV file, a Parquet file and a frame. Text is read by four strict patterns, the same in every locale:
 
-    number     -12   3.50   .5   1e-3            no thousands separators, no currency, no hexadecimal, no words such as inf
+    number     -12   3.50   .5   1e-3            no thousands separators, no accounting, no hexadecimal, no words such as inf
     date       2024-02-29                         a moment is read as its day
     moment     2024-02-29 13:45[:30[.125]][Z|+01:00]   T or a space between; a date alone is midnight
     time       13:45[:30[.125]]

@@ -42,7 +42,7 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from understudy.accounting.budget import Budget
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.filter import Filter
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
@@ -50,19 +50,19 @@ from understudy.measurements import AxisMap, Clique, Measurements
 from understudy.models.fitting.estimate import MAX_FIT_CELLS, fit_measurements
 from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL
 from understudy.models.fitting.off_tree_targets import add_target_marginals
-from understudy.models.refined_tree import AimedModel
+from understudy.models.refined_tree import RefinedTreeModel
 from understudy.models.tree import TreeModel
 from understudy.schema import Schema
 from understudy.synthesizers.adaptive.candidates import cliques_in_tree, reduce_triples_to_pairs
 from understudy.synthesizers.adaptive.few_columns import LAPLACE_NOISE_POWER, has_few_columns, prefers_laplace
 from understudy.synthesizers.adaptive.hierarchies import coarse_maps, mapped_cells
 from understudy.synthesizers.adaptive.no_selection import pair_covers_columns
-from understudy.synthesizers.adaptive.stages import MAX_UNSPENT_PART, Run
+from understudy.synthesizers.adaptive.stages import MAX_UNSPENT_PART, AdaptiveRun
 from understudy.synthesizers.adaptive.workload_weights import column_weights, pair_weights
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -108,30 +108,32 @@ class Adaptive(Synthesizer):
         if min(self.cells, self.largest) < 1:
             raise Refused("adaptive: `mapped_cells` and `largest` must be at least 1. Nothing was spent")
 
-    def smallest_noise(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Currency:
+    def smallest_noise(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Accounting:
         """Pure ε for a table of few columns or few cells, where Laplace noise is the smaller one."""
-        if budget.currency is Currency.PURE or not schema.is_closed:
-            return budget.currency
+        if budget.accounting is Accounting.PURE or not schema.is_closed:
+            return budget.accounting
         sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}
         if (
             not sizes
             or not has_few_columns(sizes.values(), self.largest)
             or coarse_maps(schema, list(combinations(sizes, 2)))
         ):
-            return budget.currency
+            return budget.accounting
         # One row replaced by another changes two counts.
         changed, rows = (2 if neighbours is Neighbours.REPLACE else 1), schema.unit.max_rows
         epsilon, total = float(budget.epsilon) / (changed * rows), float(Filter.of(budget).total)
         if epsilon < MIN_NOISE_COMPARISON_EPSILON or total <= 0:
-            return budget.currency
+            return budget.accounting
         gaussian = changed * rows**2 / total
         return (
-            Currency.PURE if prefers_laplace(list(sizes.values()), epsilon, gaussian, self.largest) else budget.currency
+            Accounting.PURE
+            if prefers_laplace(list(sizes.values()), epsilon, gaussian, self.largest)
+            else budget.accounting
         )
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
         """One-ways, distances, and what gains most, in three stages."""
-        schema, power = curator.schema, noise_power(curator.currency)
+        schema, power = curator.schema, noise_power(curator.accounting)
         sizes = {name: size for name, size in column_sizes(schema).items() if size > 1}
         place = {name: i for i, name in enumerate(sizes)}
         asked: dict[Clique, float] = {}
@@ -159,7 +161,7 @@ class Adaptive(Synthesizer):
         bought = curator.measure(singles, share=self.singles, weights=split)
         # The deviation that the whole budget would buy for one marginal.
         unit = unit_noise(bought, self.singles, power) / (1 / math.sqrt(2) if power == 1 else MEAN_ABS_NORMAL)
-        run = Run(curator, self, sizes, asked | weights, column, found + bought, unit, power, progress)
+        run = AdaptiveRun(curator, self, sizes, asked | weights, column, found + bought, unit, power, progress)
         left_out: list[Clique] = []
         if power == LAPLACE_NOISE_POWER and has_few_columns(sizes.values(), self.largest) and not levels:
             run.measure_few_columns()
@@ -177,7 +179,7 @@ class Adaptive(Synthesizer):
             )
         return run.found + Measurements(gaps=tuple(run.gaps.values()))
 
-    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel | AimedModel:  # noqa: ARG002
+    def estimate(self, schema: Schema, measurements: Measurements, rng: Generator) -> TreeModel | RefinedTreeModel:  # noqa: ARG002
         """The maximum-entropy model of what one tree holds, and aims for what was measured beyond it."""
         held = cliques_in_tree(measurements, schema, self.cells)
         some = reduce_triples_to_pairs(measurements, held)

@@ -320,8 +320,8 @@ def shrink_distances(distances: Mapping[Clique, Distance]) -> dict[Clique, float
     """Noisy distances drawn to their mean as far as their noise suggests, the mean by its own error to nothing, none of them negative.
 
     >>> from fractions import Fraction
-    >>> from understudy.accounting import Cost, Currency, Law
-    >>> def far(name, value): return Distance((name,), value, 1, Law.ROUNDED_GAUSSIAN, Fraction(30), Cost(Currency.GDP, Fraction(1)))
+    >>> from understudy.accounting import Cost, Accounting, Law
+    >>> def far(name, value): return Distance((name,), value, 1, Law.ROUNDED_GAUSSIAN, Fraction(30), Cost(Accounting.GDP, Fraction(1)))
     >>> {r[0]: round(d) for r, d in shrink_distances({("a",): far("a", 100), ("b",): far("b", 163), ("c",): far("c", -80)}).items()}
     {'a': 79, 'b': 137, 'c': 0}
     """

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.measurements import AxisMap, Centring, Clique, Identity
 from understudy.schema import Schema
@@ -29,16 +29,16 @@ CONTRAST_COLUMN_CODES = 2
 
 
 def contrast_maps(
-    schema: Schema, cliques: Iterable[Clique], neighbours: Neighbours, currency: Currency
+    schema: Schema, cliques: Iterable[Clique], neighbours: Neighbours, accounting: Accounting
 ) -> dict[Clique, AxisMaps]:
     """How to ask for those of these marginals that have a contrast, where the total is known; the others are asked for as they are.
 
     >>> from understudy.schema import Boolean, Integer
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Integer(name="visits", min=0, max=9, nullable=False)))
-    >>> contrast_maps(schema, [("smoker",), ("visits",), ("smoker", "visits")], Neighbours.ADD_REMOVE, Currency.GDP)
+    >>> contrast_maps(schema, [("smoker",), ("visits",), ("smoker", "visits")], Neighbours.ADD_REMOVE, Accounting.GDP)
     {('smoker',): (Centring(size=2),), ('smoker', 'visits'): (Centring(size=2), Identity(size=10))}
     """
-    if neighbours is not Neighbours.ADD_REMOVE or currency is Currency.PURE:
+    if neighbours is not Neighbours.ADD_REMOVE or accounting is Accounting.PURE:
         return {}
     found: dict[Clique, AxisMaps] = {}
     for clique in cliques:

@@ -94,7 +94,7 @@ def laplace_variance(epsilon: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FewColumnsPlan:
     """What a first look says of a table, and what is wished for.
 
     `single` has each column's counts, `off` how far they are off, `columns` and `weights` how much of the workload holds each column and

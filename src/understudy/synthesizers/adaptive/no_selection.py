@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from understudy.measurements import Clique
 from understudy.synthesizers.adaptive.contrasts import AxisMaps
-from understudy.synthesizers.base import Curator
+from understudy.synthesizers.base import CuratorProtocol
 from understudy.synthesizers.published.residual import REWEIGHTING_SWEEPS, ResidualPlan
 
 MIN_SIGNAL_SHARE = 0.3
@@ -44,7 +44,7 @@ def pair_covers_columns(pair: Clique, sizes: Mapping[str, int], looks: Mapping[s
 
 
 def binary_pair_parts(
-    curator: Curator, pairs: Mapping[Clique, float], maps: Mapping[Clique, AxisMaps], had: Fraction
+    curator: CuratorProtocol, pairs: Mapping[Clique, float], maps: Mapping[Clique, AxisMaps], had: Fraction
 ) -> dict[Clique, float]:
     """The parts of what is left that these pairs and their columns get, if each pair is one number; columns `had` a part already.
 
@@ -53,7 +53,7 @@ def binary_pair_parts(
     sizes = {n for pair in pairs for n in curator.schema.sizes(pair)}
     if sizes != {2} or any(pair not in maps for pair in pairs) or not 1 < len(pairs) <= MAX_UNSELECTED_PAIRS:
         return {}
-    plan = ResidualPlan.of(curator.schema, pairs, set(pairs), curator.neighbours, curator.currency).minimise_l1_error(
+    plan = ResidualPlan.of(curator.schema, pairs, set(pairs), curator.neighbours, curator.accounting).minimise_l1_error(
         REWEIGHTING_SWEEPS
     )
     parts = {q.clique: float(part) for q, part in zip(plan.questions, plan.parts, strict=True) if q.clique and part > 0}

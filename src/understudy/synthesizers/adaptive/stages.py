@@ -12,7 +12,7 @@ import numpy as np
 
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
-from understudy.measurements import Clique, Gap, Identity, Measurements, distances_with_estimates
+from understudy.measurements import Clique, EstimateDistance, Identity, Measurements, distances_with_estimates
 from understudy.models.fitting.estimate import fit_measurements
 from understudy.models.fitting.marginal_strength import MEAN_ABS_NORMAL, independent_counts
 from understudy.models.fitting.off_tree_targets import add_target_marginals, expected_counts
@@ -34,7 +34,7 @@ from understudy.synthesizers.adaptive.candidates import (
     subtract_inner_errors,
 )
 from understudy.synthesizers.adaptive.contrasts import AxisMaps, contrast_maps
-from understudy.synthesizers.adaptive.few_columns import LAPLACE_NOISE_POWER, Table
+from understudy.synthesizers.adaptive.few_columns import LAPLACE_NOISE_POWER, FewColumnsPlan
 from understudy.synthesizers.adaptive.hierarchies import apply_maps, cliques_better_coarse, coarse_maps
 from understudy.synthesizers.adaptive.joint_allocation import MarginalQuery, allocate_jointly
 from understudy.synthesizers.adaptive.no_selection import (
@@ -43,7 +43,7 @@ from understudy.synthesizers.adaptive.no_selection import (
     binary_pair_parts,
 )
 from understudy.synthesizers.adaptive.workload_weights import mean_order, strongest_triples
-from understudy.synthesizers.base import Curator, Progress
+from understudy.synthesizers.base import CuratorProtocol, Progress
 from understudy.synthesizers.budget_split import TreeGrowth, round_to_sqrt2
 from understudy.synthesizers.published.mst import spanning_forest
 
@@ -83,10 +83,10 @@ MAX_DISTANCE_NOISE_SHARE = 0.1
 
 
 @dataclass(eq=False)
-class Run:
+class AdaptiveRun:
     """A run under way: what was found so far, and the model of it."""
 
-    curator: Curator
+    curator: CuratorProtocol
     how: Adaptive
     sizes: Mapping[str, int]
     weights: Mapping[Clique, float]
@@ -98,7 +98,7 @@ class Run:
     held: list[Clique] = field(default_factory=list)
     kept_back: Fraction = Fraction(0)
     later: list[Clique] = field(default_factory=list)
-    gaps: dict[Clique, Gap] = field(default_factory=dict)
+    gaps: dict[Clique, EstimateDistance] = field(default_factory=dict)
     maps: dict[Clique, AxisMaps] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -118,7 +118,7 @@ class Run:
             else {}
         )
         model = self.state.model
-        table = Table(
+        table = FewColumnsPlan(
             single={name: np.asarray(model.marginal((name,))) for name in self.sizes},
             off=self._column_errors,
             columns=self.columns,
@@ -318,7 +318,7 @@ class Run:
         return many > 0 and noise < MAX_DISTANCE_NOISE_SHARE * max(self.state.model.total, 1e-9)
 
     def _contrast_maps(self, cliques: Iterable[Clique]) -> dict[Clique, AxisMaps]:
-        return contrast_maps(self.curator.schema, cliques, self.curator.neighbours, self.curator.currency)
+        return contrast_maps(self.curator.schema, cliques, self.curator.neighbours, self.curator.accounting)
 
     def _measure_parts(self, parts: Mapping[Clique, float], share: Fraction) -> None:
         """Measure these, each as a marginal of its kind is asked for."""

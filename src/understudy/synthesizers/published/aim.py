@@ -33,7 +33,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurements
 from understudy.models.estimates.noise_moments import noise_variance
@@ -45,7 +45,7 @@ from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -94,9 +94,9 @@ class AIM(Synthesizer):
                 "aim: `rounds`, `cells`, `largest`, `candidates` and `picks` must be at least 1. Nothing was spent"
             )
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
         """One-ways, then round by round what is worst, until the budget is spent."""
-        schema, power = curator.schema, noise_power(curator.currency)
+        schema, power = curator.schema, noise_power(curator.accounting)
         pool = CandidatePool.of(schema, workload, self.largest)
         progress("measuring", 0.0)
         _, huge = split_by_cells(schema, combinations(varying_columns(schema), 2), self.largest)
@@ -156,7 +156,7 @@ class AIM(Synthesizer):
 
     def _measure_round(
         self,
-        curator: Curator,
+        curator: CuratorProtocol,
         pool: CandidatePool,
         estimates: dict[Clique, NDArray[np.float64]],
         *,
@@ -271,7 +271,7 @@ class CandidatePool:
         return found[len(self.held) % step :: step] if step > 1 else found
 
 
-def one_ways(curator: Curator) -> list[Clique]:
+def one_ways(curator: CuratorProtocol) -> list[Clique]:
     """The columns that discovery has not counted yet; all of them where it has counted each.
 
     Where the number of rows is public, a column with a single code has nothing to tell.
@@ -283,9 +283,9 @@ def one_ways(curator: Curator) -> list[Clique]:
     return [single for single in every if single not in counted] or every
 
 
-def noise_power(currency: Currency) -> float:
+def noise_power(accounting: Accounting) -> float:
     """Noise is ∝ share^-power: twice the share halves Laplace noise, four times the share Gaussian noise."""
-    return 1.0 if currency is Currency.PURE else 0.5
+    return 1.0 if accounting is Accounting.PURE else 0.5
 
 
 def unit_noise(bought: Measurements, share: Fraction, power: float) -> float:

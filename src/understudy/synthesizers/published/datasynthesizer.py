@@ -28,7 +28,7 @@ from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models.model import PortableModel
 from understudy.schema import Schema
-from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, option
+from understudy.synthesizers.base import About, Awareness, CuratorProtocol, Progress, Synthesizer, Workload, option
 from understudy.synthesizers.published.independent import Independent
 from understudy.synthesizers.published.privbayes import PrivBayes
 from understudy.synthesizers.published.random import Random
@@ -78,7 +78,7 @@ class DataSynthesizer(Synthesizer):
         if self.mode == "random":
             object.__setattr__(self, "reads_rows", False)
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
         """What the mode asks."""
         return self._mode_synthesizer(curator.rows).measure(curator, workload, progress)
 

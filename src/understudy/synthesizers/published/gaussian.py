@@ -33,7 +33,7 @@ from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -74,13 +74,13 @@ class Gaussian(Synthesizer):
         if self.limit < 1:
             raise Refused("gaussian: `limit` must be at least 1. Nothing was spent")
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
         """One request for every marginal that fits."""
         schema = curator.schema
         progress("measuring", 0.0)
         wanted = holdable_workload(schema, workload, self.limit, progress)
         sizes = [cell_count(schema, clique) for clique in wanted]
-        weights = size_weights(sizes, curator.currency, list(wanted.values()), equal=not self.size_aware)
+        weights = size_weights(sizes, curator.accounting, list(wanted.values()), equal=not self.size_aware)
         found = curator.known + public_total(curator) + curator.measure(list(wanted), share=1, weights=weights)
         progress("measuring", 1.0)
         return found

@@ -30,7 +30,7 @@ from understudy.schema import Schema, codec_of
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -75,7 +75,7 @@ class Histogram(Synthesizer):
         super().check(schema, delta=delta)
         self._refuse_large_domain(schema, "Nothing was spent")
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """The whole domain, once; a domain that only discovery showed to be too large is refused here."""
         self._refuse_large_domain(curator.schema, "Nothing was spent after discovery")
         progress("measuring", 0.0)

@@ -18,14 +18,14 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.measurements import Clique, Measurements
 from understudy.models.product import ProductModel
 from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -49,7 +49,7 @@ class Independent(Synthesizer):
 
     equal: bool = option(False, "split the budget equally instead of by the columns' sizes")
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """Every column, those that discovery has counted once more: nothing else needs the budget.
 
         Where the number of rows is public, a column with a single code has nothing to tell.
@@ -67,7 +67,7 @@ class Independent(Synthesizer):
         return ProductModel.from_measurements(schema, measurements)
 
     @staticmethod
-    def weight(curator: Curator, clique: Clique) -> float:
+    def weight(curator: CuratorProtocol, clique: Clique) -> float:
         """The part of the budget that minimises the mean L1 error of all columns."""
         (size,) = curator.schema.sizes(clique)
-        return math.pow(size, 1 / 2 if curator.currency is Currency.PURE else 2 / 3)
+        return math.pow(size, 1 / 2 if curator.accounting is Accounting.PURE else 2 / 3)

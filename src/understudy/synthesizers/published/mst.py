@@ -52,7 +52,7 @@ from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -140,7 +140,7 @@ class MST(Synthesizer):
             else (f"that these columns depend on each other: {spell_cliques(self.public, most=20)}",)
         )
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """One-ways, a tree, its pairs."""
         schema = curator.schema
         names = varying_columns(schema)
@@ -167,7 +167,7 @@ class MST(Synthesizer):
             pairs = self._choose_tree(curator, ProductModel.from_measurements(schema, found), edges, count, progress)
         maps = [self._axis_maps(schema, found, pair) for pair in pairs]
         sizes = [int(np.prod([m.out for m in axes])) for axes in maps]
-        weights = size_weights(sizes, curator.currency, equal=not self.size_aware)
+        weights = size_weights(sizes, curator.accounting, equal=not self.size_aware)
         found += curator.measure(pairs, share=curator.left, weights=weights, maps=maps)
         progress("measuring", 1.0)
         return found
@@ -176,7 +176,7 @@ class MST(Synthesizer):
         """The maximum-entropy model of everything measured."""
         return estimate_tree(schema, measurements)
 
-    def _measure_one_ways(self, curator: Curator, names: Sequence[str], share: Fraction | int) -> Measurements:
+    def _measure_one_ways(self, curator: CuratorProtocol, names: Sequence[str], share: Fraction | int) -> Measurements:
         """Every column discovery has not counted; what it did count leaves its part to the pairs."""
         every: list[Clique] = [(name,) for name in names]
         wanted = uncounted_columns(curator, names) if share != 1 else uncounted_columns(curator, names) or every
@@ -186,13 +186,13 @@ class MST(Synthesizer):
         part = Fraction(sum(size[c] for c in wanted) / sum(size.values())).limit_denominator(1000) if share != 1 else 1
         return curator.measure(wanted, share=share * max(part, Fraction(1, 1000)), weights=[size[c] for c in wanted])
 
-    def _weights(self, curator: Curator, cliques: Sequence[Clique]) -> list[float]:
+    def _weights(self, curator: CuratorProtocol, cliques: Sequence[Clique]) -> list[float]:
         return size_weights(
-            [cell_count(curator.schema, c) for c in cliques], curator.currency, equal=not self.size_aware
+            [cell_count(curator.schema, c) for c in cliques], curator.accounting, equal=not self.size_aware
         )
 
     def _choose_tree(
-        self, curator: Curator, product: ProductModel, edges: Sequence[Clique], count: int, progress: Progress
+        self, curator: CuratorProtocol, product: ProductModel, edges: Sequence[Clique], count: int, progress: Progress
     ) -> list[Clique]:
         estimates = {pair: product.marginal(pair) for pair in edges}
         share = self.selection

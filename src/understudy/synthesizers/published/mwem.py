@@ -47,7 +47,7 @@ from understudy.schema import Schema, codec_of
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -119,7 +119,7 @@ class MWEM(Synthesizer):
         super().check(schema, delta=delta)
         self._refuse_large_domain(schema, "Nothing was spent")
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
         """The number of rows where it is private, the start where one is bought, and the rounds."""
         schema = curator.schema
         self._refuse_large_domain(schema, "Nothing was spent after discovery")
@@ -162,7 +162,7 @@ class MWEM(Synthesizer):
         return MultiplicativeWeights(tuple(schema), shares, total)
 
     def _measure_round(
-        self, curator: Curator, workload: Workload, state: MultiplicativeWeights, share: Fraction
+        self, curator: CuratorProtocol, workload: Workload, state: MultiplicativeWeights, share: Fraction
     ) -> Measurements:
         """Choose, then measure; with a single candidate there is nothing to choose."""
         cliques = list(dict.fromkeys(workload.cliques))

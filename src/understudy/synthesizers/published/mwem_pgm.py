@@ -33,7 +33,7 @@ from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -90,7 +90,7 @@ class MWEMPGM(Synthesizer):
         if self.limit < 1:
             raise Refused("mwem_pgm: `limit` must be at least 1. Nothing was spent")
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
         """One-ways, then round after round."""
         schema = curator.schema
         names = varying_columns(schema)
@@ -110,7 +110,7 @@ class MWEMPGM(Synthesizer):
             last = done == rounds - 1
             part = curator.left if last else share
             choosing, measuring = part * Fraction(self.selection), part * (1 - Fraction(self.selection))
-            noise = mean_noise(curator.currency, scale_at(curator.currency, first, measuring, paid))
+            noise = mean_noise(curator.accounting, scale_at(curator.accounting, first, measuring, paid))
             open_now = candidates_within_cap(growth, wanted, self.limit * (done + 1) // rounds, self.limit)
             clique = curator.choose(
                 fit.model.marginals(open_now),
@@ -130,9 +130,9 @@ class MWEMPGM(Synthesizer):
         return estimate_tree(schema, measurements, limit_cells=self.limit)
 
     @staticmethod
-    def _measure_one_ways(curator: Curator, names: list[str], share: Fraction) -> Measurements:
+    def _measure_one_ways(curator: CuratorProtocol, names: list[str], share: Fraction) -> Measurements:
         wanted = uncounted_columns(curator, names) or [(name,) for name in names]
-        weights = size_weights([cell_count(curator.schema, c) for c in wanted], curator.currency)
+        weights = size_weights([cell_count(curator.schema, c) for c in wanted], curator.accounting)
         return curator.measure(wanted, share=share, weights=weights)
 
 

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.errors import Refused
 from understudy.measurements import Clique, Measurement, Measurements
@@ -47,7 +47,7 @@ from understudy.schema import Schema, codec_of
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -131,7 +131,7 @@ class PrivBayes(Synthesizer):
                 "Use score l1, or replace neighbours with one row to the unit. Nothing was spent"
             )
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """The network's tables, chosen and measured."""
         sizes = dict(zip(curator.schema, curator.schema.sizes(tuple(curator.schema)), strict=True))
         columns = [name for name in sizes if sizes[name] > 1]
@@ -150,7 +150,7 @@ class PrivBayes(Synthesizer):
             return estimate_tree(schema, measurements)
         return NetworkModel.from_measurements(schema, measurements, clip=self.clip)
 
-    def _resolve_score(self, curator: Curator, sizes: Sequence[int]) -> str:
+    def _resolve_score(self, curator: CuratorProtocol, sizes: Sequence[int]) -> str:
         """The score this run chooses by; refused where it has no bounded sensitivity or does not fit the columns."""
         if self.score == "auto":
             return "l1" if curator.rows is None else "R"
@@ -168,7 +168,7 @@ class PrivBayes(Synthesizer):
 class _NetworkBuilder:
     """One run of `measure`: what is asked, of whom, and what was answered so far."""
 
-    curator: Curator
+    curator: CuratorProtocol
     options: PrivBayes
     sizes: Mapping[str, int]
     columns: Sequence[str]
@@ -252,7 +252,7 @@ class _NetworkBuilder:
 
         def max_useful_cells(count: int) -> float:
             """The most cells of one of so many tables that is useful."""
-            noise = mean_noise_at_cost(paid[0], handed * tables / count, self.curator.currency)
+            noise = mean_noise_at_cost(paid[0], handed * tables / count, self.curator.accounting)
             return rows / (self.options.theta * noise)
 
         if all(self.sizes[name] == 2 for name in self.columns):
@@ -305,7 +305,7 @@ class _NetworkBuilder:
 
     def _weights(self, cliques: Sequence[Clique]) -> list[float]:
         """Parts of the budget that make the mean L1 error of several tables smallest."""
-        power = 1 / 2 if self.curator.currency is Currency.PURE else 2 / 3
+        power = 1 / 2 if self.curator.accounting is Accounting.PURE else 2 / 3
         return [math.prod(self.sizes[name] for name in clique) ** power for clique in cliques]
 
 
@@ -334,14 +334,14 @@ def largest_sets(columns: Sequence[str], sizes: Mapping[str, int], room: int, mo
                     open_sets.append(((*chosen, i), cells * sizes[order[i]]))
 
 
-def mean_noise_at_cost(paid: Measurement, amount: Fraction, currency: Currency) -> float:
+def mean_noise_at_cost(paid: Measurement, amount: Fraction, accounting: Accounting) -> float:
     """The mean |noise| on a cell of a marginal that gets an amount, told from one that was paid for.
 
     A scale is ∝ 1/amount in a pure run and ∝ 1/√amount in a Gaussian one; a mean |noise| is the scale of Laplace noise and √(2/π)·σ of
     Gaussian noise.
     """
     part = float(amount / paid.cost.amount)
-    if currency is Currency.PURE:
+    if accounting is Accounting.PURE:
         return float(paid.scale) / part
     return float(paid.scale) / math.sqrt(part) * math.sqrt(2 / math.pi)
 

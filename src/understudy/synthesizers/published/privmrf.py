@@ -36,7 +36,7 @@ from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -91,9 +91,9 @@ class PrivMRF(Synthesizer):
         if not (self.theta > 0 and self.extra > 0 and self.cells >= 1):
             raise Refused("privmrf: `theta`, `extra` and `cells` must be above 0. Nothing was spent")
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """One-ways, pair scores, the marginals that hold the graph together, and those the model serves worst."""
-        schema, power = curator.schema, noise_power(curator.currency)
+        schema, power = curator.schema, noise_power(curator.accounting)
         sizes = {name: n for name, n in zip(schema, schema.sizes(tuple(schema)), strict=True) if n > 1}
         progress("measuring", 0.0)
         found = curator.known + public_total(curator)
@@ -135,7 +135,7 @@ class PrivMRF(Synthesizer):
 
     def _measure_worst(
         self,
-        curator: Curator,
+        curator: CuratorProtocol,
         found: Measurements,
         candidates: Sequence[Clique],
         sizes: Mapping[str, int],
@@ -143,7 +143,7 @@ class PrivMRF(Synthesizer):
         progress: Progress,
     ) -> Measurements:
         """In a few rounds, what the model so far serves worst, for all that is left."""
-        power = noise_power(curator.currency)
+        power = noise_power(curator.accounting)
         picks = max(1, round(self.extra * len(sizes) / PRIVMRF_ROUNDS))
         draw = np.random.default_rng(0)  # which candidates are compared is no secret
         state: TreeEstimate | None = None

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.errors import Refused
 from understudy.measurements import Clique, Distance, Measurements, distances_with_estimates
 from understudy.models.estimates.noise_moments import cell_variance, noise_variance
@@ -48,7 +48,7 @@ from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -109,7 +109,7 @@ class PrivSyn(Synthesizer):
                 "privsyn: `largest`, `iterations`, `every` and `most_rows` must be at least 1. Nothing was spent"
             )
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """One-ways, InDif of every pair, and the marginals that are worth their noise."""
         schema = curator.schema
         every: list[Clique] = [(n,) for n in schema if curator.rows is None or schema.sizes((n,))[0] > 1]
@@ -121,7 +121,7 @@ class PrivSyn(Synthesizer):
         progress("measuring", 0.0)
         if huge:
             progress(too_large_note(MAX_PAIR_CELLS, huge), 0.0)
-        noise = NoiseLevel(1.0, 1 / 2 if curator.currency is Currency.PURE else 2 / 3)
+        noise = NoiseLevel(1.0, 1 / 2 if curator.accounting is Accounting.PURE else 2 / 3)
         share = Fraction(self.singles) if pairs else Fraction(1)
         weights = [noise.part(schema.sizes(clique)[0]) for clique in wanted]
         found = curator.known + public_total(curator)
@@ -228,7 +228,7 @@ def _unit_error(singles: Measurements, ratio: Fraction) -> float:
     if one is None:
         return 0.0
     part = float(one.cost.amount / sum(m.cost.amount for m in singles) / ratio)
-    pure = one.cost.currency is Currency.PURE
+    pure = one.cost.accounting is Accounting.PURE
     scale = float(one.scale) * (part if pure else math.sqrt(part))
     # The mean of |noise| by comparison with its deviation: 1/√2 for Laplace noise, √(2/π) for Gaussian noise.
     return math.sqrt(noise_variance(one.law, scale)) * math.sqrt(1 / 2 if pure else 2 / math.pi)

@@ -17,7 +17,7 @@ from understudy.errors import Refused
 from understudy.measurements import Measurements
 from understudy.models.product import ProductModel
 from understudy.schema import Schema
-from understudy.synthesizers.base import About, Awareness, Curator, Progress, Synthesizer, Workload, option
+from understudy.synthesizers.base import About, Awareness, CuratorProtocol, Progress, Synthesizer, Workload, option
 
 DEFAULT_RANDOM_ROWS = 1000
 """Rows where neither the caller nor the schema names a number."""
@@ -42,7 +42,7 @@ class Random(Synthesizer):
         if self.rows is not None and self.rows < 0:
             raise Refused("random: `rows` cannot be negative. Nothing was spent")
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """Nothing."""
         progress("measuring", 1.0)
         return Measurements()

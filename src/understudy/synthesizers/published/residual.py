@@ -39,7 +39,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from understudy.accounting.cost import Currency
+from understudy.accounting.cost import Accounting
 from understudy.accounting.neighbours import Neighbours
 from understudy.accounting.sensitivity import marginal_sensitivity
 from understudy.errors import Refused
@@ -50,7 +50,7 @@ from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -93,7 +93,7 @@ class Residual(Synthesizer):
         if self.limit < 1:
             raise Refused("residual: `limit` must be at least 1. Nothing was spent")
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:
         """One request for every residual and every marginal of the best plan."""
         schema = curator.schema
         progress("measuring", 0.0)
@@ -106,7 +106,7 @@ class Residual(Synthesizer):
         plans = []
         for top in tops:
             centred = {clique for clique in wanted if cell_count(schema, clique) <= top} - plain
-            plan = ResidualPlan.of(schema, wanted, centred, curator.neighbours, curator.currency)
+            plan = ResidualPlan.of(schema, wanted, centred, curator.neighbours, curator.accounting)
             plans.append(plan.minimise_l1_error(REWEIGHTING_SWEEPS) if self.absolute else plan)
         best = min(plans, key=lambda p: p.error(absolute=self.absolute))
         found = curator.known + public_total(curator)
@@ -147,7 +147,7 @@ class ResidualPlan:
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=name, nullable=False) for name in "abc"))
     >>> pairs = {pair: 1.0 for pair in combinations(schema, 2)}
-    >>> plain, centred = (ResidualPlan.of(schema, pairs, c, Neighbours.ADD_REMOVE, Currency.GDP) for c in (set(), set(pairs)))
+    >>> plain, centred = (ResidualPlan.of(schema, pairs, c, Neighbours.ADD_REMOVE, Accounting.GDP) for c in (set(), set(pairs)))
     >>> len(centred.questions), round(plain.error() / centred.error(), 3)
     (7, 1.021)
     """
@@ -157,7 +157,7 @@ class ResidualPlan:
     weights: Mapping[Clique, float]
     questions: tuple[ResidualQuery, ...]
     parts: NDArray[np.float64]
-    currency: Currency
+    accounting: Accounting
 
     @classmethod
     def of(
@@ -166,16 +166,16 @@ class ResidualPlan:
         wanted: Mapping[Clique, float],
         centred: Iterable[Clique],
         neighbours: Neighbours,
-        currency: Currency,
+        accounting: Accounting,
     ) -> ResidualPlan:
         """The plan of least total variance: these cliques by residuals, the others as they are."""
         residual = set(centred)
         taus = dict.fromkeys(chain.from_iterable(_all_subsets(clique) for clique in wanted if clique in residual))
-        asks = [_make_query(schema, tau, Centring, neighbours, currency) for tau in taus]
+        asks = [_make_query(schema, tau, Centring, neighbours, accounting) for tau in taus]
         asks += [
-            _make_query(schema, clique, Identity, neighbours, currency) for clique in wanted if clique not in residual
+            _make_query(schema, clique, Identity, neighbours, accounting) for clique in wanted if clique not in residual
         ]
-        plan = cls(schema, wanted, wanted, tuple(asks), np.ones(len(asks)), currency)
+        plan = cls(schema, wanted, wanted, tuple(asks), np.ones(len(asks)), accounting)
         return plan.with_weights(wanted)
 
     def with_weights(self, weights: Mapping[Clique, float]) -> ResidualPlan:
@@ -192,8 +192,8 @@ class ResidualPlan:
                 )
         v = np.array([value[q.clique, q.is_residual] for q in self.questions])
         s = np.array([q.moved for q in self.questions])
-        parts = np.cbrt(v * s**2) if self.currency is Currency.PURE else np.sqrt(v) * s
-        return ResidualPlan(self.schema, self.wanted, weights, self.questions, parts / parts.sum(), self.currency)
+        parts = np.cbrt(v * s**2) if self.accounting is Accounting.PURE else np.sqrt(v) * s
+        return ResidualPlan(self.schema, self.wanted, weights, self.questions, parts / parts.sum(), self.accounting)
 
     def minimise_l1_error(self, sweeps: int) -> ResidualPlan:
         """The plan of least mean L1 error: weights divided by deviations, again and again."""
@@ -209,7 +209,7 @@ class ResidualPlan:
         for ask, part in zip(self.questions, self.parts, strict=True):
             if ask.moved == 0:
                 continue
-            exact = (part / ask.moved) ** 2 if self.currency is Currency.PURE else part / ask.moved**2
+            exact = (part / ask.moved) ** 2 if self.accounting is Accounting.PURE else part / ask.moved**2
             for tau in [ask.clique] if ask.is_residual else _all_subsets(ask.clique):
                 precision[tau] = precision.get(tau, 0.0) + exact / _cells_outside(self.schema, ask.clique, tau)
         return {
@@ -232,13 +232,17 @@ class ResidualPlan:
 
 
 def _make_query(
-    schema: Schema, clique: Clique, kind: type[Centring] | type[Identity], neighbours: Neighbours, currency: Currency
+    schema: Schema,
+    clique: Clique,
+    kind: type[Centring] | type[Identity],
+    neighbours: Neighbours,
+    accounting: Accounting,
 ) -> ResidualQuery:
     sizes = schema.sizes(clique)
     maps = tuple(kind(size) for size in sizes)
     moved = marginal_sensitivity(maps, neighbours)
     scaled = math.prod(sizes) if kind is Centring else 1
-    far = float(moved.l1) if currency is Currency.PURE else math.sqrt(moved.l2_squared)
+    far = float(moved.l1) if accounting is Accounting.PURE else math.sqrt(moved.l2_squared)
     return ResidualQuery(clique, maps, far / scaled)
 
 

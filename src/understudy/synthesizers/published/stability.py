@@ -26,7 +26,7 @@ from understudy.schema import Schema
 from understudy.synthesizers.base import (
     About,
     Awareness,
-    Curator,
+    CuratorProtocol,
     Progress,
     Synthesizer,
     Workload,
@@ -64,7 +64,7 @@ class Stability(Synthesizer):
                 "`independent`, which need none. Nothing was spent"
             )
 
-    def measure(self, curator: Curator, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
+    def measure(self, curator: CuratorProtocol, workload: Workload, progress: Progress) -> Measurements:  # noqa: ARG002
         """The total where it is private, then the cells."""
         progress("measuring", 0.0)
         measured = curator.known + public_total(curator)
