@@ -16,19 +16,19 @@ def test_as_many_rows_as_estimated_and_none_where_that_is_nothing(total, rows):
 
 def test_public_names():
     assert sorted(models.__all__, key=str.lower) == [
-        "RefinedTreeModel",
         "Arrays",
         "Codes",
-        "Conditional",
+        "ConditionalModel",
         "default_rows",
         "DenseModel",
         "Facts",
         "from_parts",
         "Model",
-        "MODELS",
+        "MODEL_KINDS",
         "NetworkModel",
-        "Portable",
+        "PortableModel",
         "ProductModel",
+        "RefinedTreeModel",
         "RowsModel",
         "SparseModel",
         "TreeModel",

@@ -174,7 +174,7 @@ def the_exponential_mechanism_forgets_its_factor_two(patch: Patch) -> None:
     original = understudy.curator.mechanisms.select_marginal.exponential_mechanism
     patch.setattr(
         understudy.curator.mechanisms.select_marginal,
-        "exponential",
+        "exponential_mechanism",
         lambda scores, **how: original(scores, **how, monotone=True),
     )
 

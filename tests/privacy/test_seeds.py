@@ -83,8 +83,8 @@ def test_estimating_uses_no_noise_of_its_own(method, tmp_path):
 def test_processes_with_the_same_hash_seed_draw_differently(tmp_path):
     code = (
         "import random; random.seed(0); import numpy as np; np.random.seed(0)\n"
-        "from fractions import Fraction; from understudy.noise import draw; from understudy.accounting.law import Law\n"
-        "print(draw(Law.DISCRETE_LAPLACE, Fraction(1000), 50).tolist())"
+        "from fractions import Fraction; from understudy.noise import draw_noise; from understudy.accounting.law import Law\n"
+        "print(draw_noise(Law.DISCRETE_LAPLACE, Fraction(1000), 50).tolist())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
     shown = {

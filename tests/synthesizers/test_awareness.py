@@ -53,14 +53,14 @@ def test_public_names():
     contract = [
         "About",
         "Awareness",
-        "Curator",
-        "kind",
+        "CuratorProtocol",
+        "ignore_progress",
         "make",
         "Option",
         "options_of",
         "Progress",
-        "silent",
         "Synthesizer",
+        "synthesizer_class",
         "SYNTHESIZERS",
         "Workload",
     ]

@@ -30,6 +30,7 @@ from understudy.releases.card.card import Card
 from understudy.releases.card.degenerate_columns import degenerate_column_lines
 from understudy.releases.card.recoded_columns import recoding_lines
 from understudy.releases.guarantee import Guarantee, GuaranteeKind
+from understudy.releases.output.batches import batch_sizes, batch_slices, report_written
 from understudy.releases.output.frames import FRAME_KINDS, default_kind, to_frame
 from understudy.releases.output.tidy import count_noisy_cells, tidy_table_to_frame, tidy_tables
 from understudy.releases.output.write import write_parts, write_rows
@@ -189,7 +190,7 @@ class Release:
             raise Refused(f"A part has between 1 and {SAMPLE_BATCH_ROWS:,} rows. Nothing was written.")
         rng = _seeded_generator(seed)
         batches, pins, count = self._batches(rows, given or {}, rng, partition_rows)
-        told = batches if progress is None else _report_written(batches, count, progress)
+        told = batches if progress is None else report_written(batches, count, progress)
         if partition_rows is not None:
             write_parts(self.schema, told, path, rng, pins=pins, spreads=self.spreads)
             return count
@@ -214,7 +215,7 @@ class Release:
         if self.microdata is not None:
             codes = self._choose_rows(self.microdata, rows, given, rng)
             count = len(next(iter(codes.values())))
-            return _batch_slices(codes, count, most), None, count
+            return batch_slices(codes, count, most), None, count
         model = self.model
         if model is None:
             raise Refused("This release holds tables, not a model, so it has no rows to give. Use tables() instead.")
@@ -222,7 +223,7 @@ class Release:
             count = self.rows if rows is None else int(rows)
             if rows is None:
                 refuse_unasked_rows(count, len(self.schema))
-            return (model.sample(size, rng) for size in _batch_sizes(count, most)), None, count
+            return (model.sample(size, rng) for size in batch_sizes(count, most)), None, count
         if not isinstance(model, ConditionalModel):
             raise Refused("This release's model cannot fix columns to values. Sample without `given` and select rows.")
         fixed, pins = _encode_given(self.schema, given)
@@ -231,7 +232,7 @@ class Release:
             refuse_unasked_rows(count, len(self.schema))
         partial = (
             {name: np.full(size, code, self.schema.codecs[name].dtype) for name, code in fixed.items()}
-            for size in _batch_sizes(count, most)
+            for size in batch_sizes(count, most)
         )
         return (model.complete(one, rng) for one in partial), pins, count
 
@@ -349,27 +350,6 @@ def refuse_unasked_rows(rows: int, columns: int) -> None:
             f"About {float(rows):.3g} rows of {format_count(columns, 'column')} are too many unasked:"
             " say how many (rows=, --rows). Nothing was sampled."
         )
-
-
-def _batch_sizes(rows: int, most: int) -> Iterator[int]:
-    """A number of rows in batches; each is sampled by rounding on its own."""
-    return (min(most, rows - start) for start in range(0, max(rows, 1), most))
-
-
-def _batch_slices(codes: Codes, rows: int, most: int) -> Iterator[Codes]:
-    """Fixed rows in batches."""
-    starts = range(0, max(rows, 1), most)
-    return ({name: array[start : start + most] for name, array in codes.items()} for start in starts)
-
-
-def _report_written(batches: Iterator[Codes], rows: int, progress: Callable[[str, float], None]) -> Iterator[Codes]:
-    """The same batches; how far it has come is told whenever the next one is asked for."""
-    done = 0
-    for batch in batches:
-        progress("writing", done / max(rows, 1))
-        yield batch
-        done += len(next(iter(batch.values())))
-    progress("writing", 1.0)
 
 
 def _seeded_generator(seed: int | None) -> Generator:

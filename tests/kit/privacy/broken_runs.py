@@ -79,5 +79,5 @@ def selection_is_thought_half_as_sensitive(patch: pytest.MonkeyPatch) -> None:
 def choices_forget_their_factor_two(patch: pytest.MonkeyPatch) -> None:
     """Choices are made as if all scores moved the same way."""
     for module in (understudy.curator.mechanisms.select_marginal, understudy.curator.mechanisms.select_cell):
-        original = module.exponential
+        original = module.exponential_mechanism
         patch.setattr(module, "exponential_mechanism", lambda s, o=original, **how: o(s, **{**how, "monotone": True}))

@@ -114,15 +114,15 @@ class Learned:
 @contextmanager
 def swift() -> Iterator[None]:
     """What prices and thresholds are is worked out once: they depend on public numbers alone, and runs repeat them."""
-    curator = understudy.curator
+    mechanisms, discovery = understudy.curator.mechanisms, understudy.curator.discovery
     with pytest.MonkeyPatch.context() as patch:
         for module, names in (
-            (curator.stability, ("threshold", "price")),
-            (curator.bounds, ("standing_out", "price", "deviation")),
-            (curator.vote, ("price", "deviation")),
-            (curator.descent, ("price", "deviation")),
-            (curator.marginals, ("price",)),
-            (curator.room, ("scale_for",)),
+            (mechanisms.sparse_histogram, ("threshold", "price")),
+            (discovery.bounds, ("stand_out_count", "price", "noise_deviation")),
+            (discovery.types, ("price", "noise_deviation")),
+            (discovery.tree_histogram, ("price", "noise_deviation")),
+            (mechanisms.marginals, ("price",)),
+            (understudy.curator.context, ("scale_for",)),
         ):
             for name in names:
                 patch.setattr(module, name, cache(getattr(module, name)))

@@ -137,7 +137,7 @@ def test_nobody_is_between_ends_that_are_turned_round(release: Release) -> None:
 
 def test_every_form_that_the_page_shows_is_read(release: Release) -> None:
     """Those behind the words `some that people write anyway`."""
-    page = (Path(__file__).parents[2] / "docs/card.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs/card.md").read_text(encoding="utf-8")
     shown = re.findall("`([^`]+)`", page.partition("some that people write anyway:")[2].partition(".")[0])
     assert len(shown) >= 7
     for said in shown:

@@ -1,0 +1,3 @@
+"""A real curator on made-up rows, as a run has it."""
+
+from kit.synthesizers.open_curator import open_curator as open_curator
