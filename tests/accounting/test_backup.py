@@ -93,3 +93,19 @@ def test_a_backup_taken_while_others_spend_is_of_one_moment(scratch):
                 assert before <= kept.totals().entries <= ledger.totals().entries
         done.set()
         spender.join()
+
+
+def test_nothing_is_made_where_a_crash_left_the_journal_of_another_ledger(tmp_path, ledger):
+    """SQLite would play it back: a new account had the cap of the old one, and a restored one was damaged."""
+    ledger.backup(tmp_path / "a.backup")
+    for ending in ("-journal", "-wal"):
+        (tmp_path / f"b.ledger{ending}").write_bytes(b"x")
+        for make in (
+            lambda: Ledger.restore(tmp_path / "a.backup", tmp_path / "b.ledger"),
+            lambda: Ledger.create(tmp_path / "b.ledger", dataset="b"),
+            lambda: ledger.backup(tmp_path / "b.ledger"),
+        ):
+            with pytest.raises(LedgerError, match=rf"b\.ledger{ending} is what a crash left .*No ledger was made\."):
+                make()
+        assert not (tmp_path / "b.ledger").exists()
+        (tmp_path / f"b.ledger{ending}").unlink()

@@ -12,12 +12,16 @@ from pathlib import Path
 
 from understudy.errors import LedgerError
 
+JOURNAL_ENDINGS = ("-journal", "-wal")
+"""What SQLite keeps beside a file and plays back into whatever has its name: now, and in ledgers of earlier versions."""
+
 
 @contextmanager
 def draft_ledger(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to a new file that gets its name, on the disk and whole, when the block ends; never one that is taken."""
     if not path.parent.is_dir():
         raise LedgerError(f"{path.name}: its folder does not exist. No ledger was made.")
+    _refuse_leftovers(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -38,6 +42,20 @@ def draft_ledger(path: Path) -> Iterator[sqlite3.Connection]:
     finally:
         draft.unlink(missing_ok=True)
         draft.with_name(draft.name + "-journal").unlink(missing_ok=True)
+
+
+def _refuse_leftovers(path: Path) -> None:
+    """Refuse a name beside which a crash left the journal of another ledger: SQLite would play it back into the new file."""
+    left = next((path.with_name(path.name + end) for end in JOURNAL_ENDINGS if _is_there(path, end)), None)
+    if left is not None:
+        raise LedgerError(
+            f"{left.name} is what a crash left of an earlier ledger of this name: put that ledger back and open it once,"
+            " or choose another name. No ledger was made."
+        )
+
+
+def _is_there(path: Path, ending: str) -> bool:
+    return path.with_name(path.name + ending).exists() and not path.exists()
 
 
 def refuse_hard_links(path: Path) -> None:

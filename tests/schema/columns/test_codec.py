@@ -407,7 +407,8 @@ def test_times_of_day():
     assert [codec.code(v) for v in (time(0), time(5, 59), "06:00", datetime(2020, 1, 1, 23), "2020-01-01T12:00")] == [
         *(0, 0, 1, 3, 2)
     ]
-    assert [codec.code(v) for v in ("24:00", 6, date(2020, 1, 1))] == [codec.empty] * 3
+    assert [codec.code(v) for v in ("24:00", 6)] == [codec.empty] * 2
+    assert [codec.code(v) for v in ("2020-01-01", date(2020, 1, 1), datetime(2020, 1, 1))] == [0] * 3
     assert codec.labels()[:4] == ("00:00:00", "06:00:00", "12:00:00", "18:00:00")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -129,8 +130,15 @@ STORED = {
     "bit": [
         pa.array([1, 0], kind) for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.decimal128(9, 2))
     ],
-    "integer": [pa.array([34, -7], kind) for kind in (pa.int16(), pa.int64(), pa.float32(), pa.decimal128(20, 4))],
-    "decimal1": [pa.array([0.5, -2.5], kind) for kind in (pa.float32(), pa.float64())],
+    "integer": [
+        pa.array([34, -7], kind)
+        for kind in (pa.int16(), pa.int64(), pa.float32(), pa.decimal128(20, 4), pa.decimal256(50, 4))
+    ],
+    "decimal1": [pa.array([0.5, -2.5], kind) for kind in (pa.float32(), pa.float64())]
+    + [pa.array([Decimal("0.5"), Decimal("-2.5")], kind) for kind in (pa.decimal128(20, 4), pa.decimal256(76, 20))],
+    "real": [
+        pa.array([Decimal("1E-9"), Decimal("1E-7")], kind) for kind in (pa.decimal128(20, 9), pa.decimal256(50, 9))
+    ],
     "truth": [pa.array([True, False])],
     "date": [pa.array([date(2024, 2, 29), date(1999, 1, 1)], kind) for kind in (pa.date32(), pa.date64())]
     + [pa.array([datetime(2024, 2, 29), datetime(1999, 1, 1)], pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")],

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import duckdb
+import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -12,8 +15,8 @@ import pytest
 from understudy.errors import TableError
 from understudy.models import ProductModel
 from understudy.releases import Guarantee, Release
-from understudy.schema import Boolean, Integer, Schema
-from understudy.tables import Table, open_table
+from understudy.schema import Boolean, Categorical, Date, Integer, Schema, Time, UndeclaredColumn, codec_of
+from understudy.tables import TYPE_CANDIDATES, Table, open_table
 from understudy.tables.sources.frame import open_frame
 
 
@@ -98,3 +101,64 @@ def test_a_time_of_day_with_an_offset_is_what_its_clock_shows() -> None:
         assert source.types == {"x": "TIME"}
         rows = source.engine.run(f"SELECT CAST(x0 AS VARCHAR) FROM {source.relation}", doing="testing")
         assert sorted(rows, key=str) == [("10:00:00",), (None,)]
+
+
+SPELLED_OTHERWISE = {
+    "truths": ([True, False] * 5, None, ("True", "False")),
+    "whole numbers beside nothing": ([1, 2] * 5, None, ("1.0", "2.0")),
+    "whole floats beside a text": ([1.0, 2.0] * 5, "x", ("1.0", "2.0")),
+    "midnights beside a text": ([datetime(2024, 1, 1), datetime(2024, 1, 2)] * 5, "x", ("2024-01-01 00:00:00", "2024-01-02T00:00:00")),
+}  # fmt: skip
+"""Cells, one more that makes pandas store them all as something else, and labels that the cells have as their second spelling."""
+
+
+@pytest.mark.parametrize("what", SPELLED_OTHERWISE)
+@pytest.mark.parametrize("as_missing", [False, True])
+def test_a_label_in_another_spelling_stands_for_the_same_cells_however_they_are_stored(what, as_missing):
+    cells, odd, labels = SPELLED_OTHERWISE[what]
+    listed = {"values": ("x",), "missing": labels} if as_missing else {"values": labels}
+    schema = Schema(columns=(Categorical(name="x", other="other", **listed),))
+    counted = []
+    for held in (cells, [*cells, odd]):
+        with open_table(pd.DataFrame({"x": held})) as source:
+            counted.append(Table(source, schema).counts([("x",)])[0])
+    assert counted[0][: len(labels)].sum() == len(cells) or as_missing
+    assert np.abs(counted[1] - counted[0]).sum() == 1
+
+
+@pytest.mark.parametrize("unit", ["ns", "us"])
+def test_categories_of_instants_are_shown_in_their_own_zone(unit):
+    """One cell of another kind makes plain objects of them, each of which knows its zone."""
+    midnights = pd.Series(pd.date_range("2024-01-01", periods=3, tz="Europe/Oslo", unit=unit))
+    days = Schema(columns=(Date(name="x", min=date(2023, 12, 31), max=date(2024, 1, 4)),))
+    counted = []
+    for cells in (midnights, midnights.astype("category"), pd.Series([*midnights, None], dtype="category")[:3]):
+        with open_table(pd.DataFrame({"x": cells})) as source:
+            counted.append(Table(source, days).counts([("x",)])[0].tolist())
+    assert counted == [[0, 1, 1, 1, 0, 0]] * 3
+
+
+def test_whole_numbers_of_any_length_vote_as_such():
+    """One of 39 digits makes all of a column of another type, which has no text of its own."""
+    long = duckdb.sql(f"SELECT unnest([34, 40, {10**39}]) AS x")
+    with open_table(long) as source:
+        votes = Table(source, Schema(columns=(UndeclaredColumn(name="x"),))).votes(["x"])[0]
+    assert votes[TYPE_CANDIDATES.index("integer")] == 2
+    assert votes[TYPE_CANDIDATES.index("real")] == 1
+
+
+def test_days_and_midnights_are_the_same_time_of_day():
+    """Days become moments, or texts, as soon as one cell of them is no day."""
+    days = [date(2024, 1, 1), date(2024, 1, 2)]
+    hours = Schema(columns=(Time(name="x", resolution=timedelta(hours=12)),))
+    counted = []
+    for cells in (
+        pl.Series(days),
+        pl.Series(days).cast(pl.Datetime),
+        pl.Series(map(str, days)),
+        pl.Series(days, dtype=pl.Object),
+    ):
+        with open_table(pl.DataFrame({"x": cells})) as source:
+            counted.append(Table(source, hours).counts([("x",)])[0].tolist())
+    assert counted == [[2, 0, 0]] * 4
+    assert codec_of(hours["x"]).code(days[0]) == 0

@@ -15,7 +15,7 @@ import pytest
 
 from understudy import thrift
 from understudy.errors import TableError
-from understudy.schema import Categorical, Column, Datetime, Real, Schema, Time, codec_of
+from understudy.schema import Categorical, Column, Datetime, Real, Schema, Time, UndeclaredColumn, codec_of
 from understudy.tables import Table, open_table
 from understudy.tables.sources import parquet_footer
 from understudy.tables.sources.parquet import ParquetFiles
@@ -149,11 +149,20 @@ def test_only_types_that_can_be_contradicted_are_tried_out(tmp_path, monkeypatch
         assert source.relation == "cells"
 
 
+@pytest.mark.parametrize("first", [[70, 71], [None, None], ["70", "71"]])
+def test_one_row_of_the_first_file_does_not_round_those_of_the_second(first, tmp_path):
+    """The database casts every file to the types of the first: 70.5 became 70 as soon as no cell of the first had a fraction."""
+    one = saved(tmp_path / "a.parquet", pa.array(first))
+    other = saved(tmp_path / "b.parquet", pa.array([70.5, 71.5]))
+    with pytest.raises(TableError, match=r'b\.parquet: .* in column "x"\. Write the files with one schema'):
+        open_table([one, other])
+
+
 def test_files_that_mean_different_things_are_refused(tmp_path):
     """Without their meaning, milliseconds and microseconds would be the same numbers."""
     one = saved(tmp_path / "a.parquet", pa.array([1], pa.time32("ms")))
     other = saved(tmp_path / "b.parquet", pa.array([1], pa.time64("us")))
-    with pytest.raises(TableError, match=r"b\.parquet: its types differ from those of a\.parquet. Nothing was read"):
+    with pytest.raises(TableError, match=r"b\.parquet: its types differ from those of a\.parquet\. .*Nothing was read"):
         open_table([one, other])
 
 
@@ -228,3 +237,28 @@ def test_a_time_of_day_with_an_offset_is_a_time_of_day_and_an_odd_one_moves_itse
     assert [row[0] for row in found] == [codec.code(time(10))] * 3
     assert [row[2] for row in found] == [codec.code(time(11))] * 3
     assert [row[1] for row in found] == [codec.default] * 3
+
+
+MANY = [1.0, 2.0, float("nan")] * 20
+
+
+def read_every_way(path: Path, cells: list[float | None], kind: pa.DataType) -> list[list[int]]:
+    """How many cells go where: among labels, in a vote on types, among bins."""
+    pq.write_table(pa.table({"x": pa.array(cells, kind)}), path)
+    labels = Categorical(name="x", values=("1", "2"), other="other")
+    bins = Real(name="x", min=Fraction(0), max=Fraction(9), step=Fraction(1), bins=(0, 5, 10))
+    with open_table(path) as source:
+        voted = Table(source, Schema(columns=(UndeclaredColumn(name="x"),))).votes(["x"])[0]
+        counted = [Table(source, Schema(columns=(column,))).counts([("x",)])[0] for column in (labels, bins)]
+    return [counts.tolist() for counts in (voted, *counted)]
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("odd", [None, float("inf"), 1e30, -7.5])
+def test_one_more_cell_does_not_change_how_cells_that_are_no_numbers_are_read(kind, odd, tmp_path):
+    """Statistics in the file leave NaN out: by them the database would take every cell for small and whole, until one is not."""
+    here = read_every_way(tmp_path / "here.parquet", MANY, kind)
+    there = read_every_way(tmp_path / "there.parquet", [*MANY, odd], kind)
+    assert here[1:] == [[20, 20, 0, 20], [40, 0, 20]]
+    for before, after in zip(here, there, strict=True):
+        assert sum(abs(a - b) for a, b in zip(before, after, strict=True)) == 1

@@ -15,7 +15,7 @@ import pytest
 from understudy.errors import TableError
 from understudy.schema import Categorical, Integer, Schema
 from understudy.tables import Table, open_table
-from understudy.tables.sql.engine import SLOW_OPTIMIZER, Engine
+from understudy.tables.sql.engine import LEAKING_STEP, SLOW_STEP, Engine
 
 CANARY = "canary-7f3a"
 
@@ -160,7 +160,8 @@ def test_canaries_in_a_file_that_breaks_are_not_quoted(tmp_path):
 
 def test_planning_leaves_out_the_step_that_takes_seconds_over_a_rule():
     """Counting the rows that break a rule on two columns of text took six seconds to plan, for five rows."""
-    assert Engine().run("SELECT current_setting('disabled_optimizers')", doing="testing") == [(SLOW_OPTIMIZER,)]
+    disabled = Engine().run("SELECT current_setting('disabled_optimizers')", doing="testing")[0][0]
+    assert set(disabled.split(",")) == {LEAKING_STEP, SLOW_STEP}
 
 
 def test_an_interrupt_while_it_opens_leaves_no_directory(tmp_path, monkeypatch):

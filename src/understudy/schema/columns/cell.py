@@ -146,6 +146,24 @@ def spellings_of_cell(cell: Cell) -> tuple[str, ...]:
             return ()
 
 
+def find_first_spelling(text: str) -> str | None:
+    """The likeliest text of the value that this is another spelling of; None where it is none.
+
+    >>> find_first_spelling("True"), find_first_spelling("3.0"), find_first_spelling("2024-02-29T00:00:00"), find_first_spelling("3")
+    ('true', '3', '2024-02-29', None)
+    """
+    number = (
+        float(text)
+        if len(text) <= MAX_NUMBER_DIGITS and _CELL_NUMBER_REGEX.fullmatch(text) and text != "-0.0"
+        else None
+    )
+    for cell in (True, False, number, parse_moment(text)):
+        first, *others = ("",) if cell is None else spellings_of_cell(cell)
+        if text in others:
+            return first
+    return None
+
+
 def _date_of_midnight(moment: datetime) -> tuple[str, ...]:
     """The day that a moment without a clock stands for; none where it has a clock or an offset."""
     bare = moment.tzinfo is None and _clock_fields(moment) == (0, 0, 0, 0)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import SchemaError
 from understudy.schema.columns.bin_density import BinDensity
-from understudy.schema.columns.cell import Cell, spellings_of_cell, to_plain_cell
+from understudy.schema.columns.cell import Cell, find_first_spelling, spellings_of_cell, to_plain_cell
 from understudy.schema.columns.discrete import Boolean, Categorical, Column, Lattice, OutOfBoundsPolicy
 
 MAX_UNIT_BINS = 64
@@ -160,11 +160,11 @@ class Codec:
         if cell is None:
             return self.empty
         texts = spellings_of_cell(cell)
+        if isinstance(self.bins, LabelLookup):
+            return self._code_of_label(texts[0]) if texts else None
         for text in texts:
             if text in self._missing_by_spelling:
                 return self.spelled(self._missing_by_spelling[text])
-        if isinstance(self.bins, LabelLookup):
-            return self._code_of_label(texts)
         value = self._value(cell)
         if value is None:
             return None
@@ -174,12 +174,11 @@ class Codec:
         edges = self.bins.edges
         return bisect_right(edges, index) - 1 if edges[0] <= index < edges[-1] else None
 
-    def _code_of_label(self, texts: tuple[str, ...]) -> int | None:
-        for text in texts:
-            place = self.places.get(text.lower() if isinstance(self.column, Boolean) else text)
-            if place is not None:
-                return place
-        return None
+    def _code_of_label(self, text: str) -> int | None:
+        if text in self._missing_by_spelling:
+            return self.spelled(self._missing_by_spelling[text])
+        place = self.places.get(text.lower() if isinstance(self.column, Boolean) else text)
+        return self.aliases.get(text) if place is None else place
 
     def _index(self, cell: Cell) -> int | None:
         value = self._value(cell)
@@ -224,6 +223,24 @@ class Codec:
         if isinstance(self.column, Categorical) and self.column.other is not None:
             codes[self.column.other] = len(self.bins)
         return codes
+
+    @cached_property
+    def aliases(self) -> dict[str, int]:
+        """The code of each text that is not listed itself, but is how a value is spelled first that another spelling of is listed.
+
+        Where `True` is listed and `true` is not, `true` means it too, in a text as in a stored truth value: whether a column is stored
+        as one or the other may hang by a single cell.
+
+        >>> codec_of(Categorical(name="dose", values=("0.5", "1.0"))).aliases
+        {'1': 1}
+        """
+        listed = {spelling: self.spelled(j) for spelling, j in self._missing_by_spelling.items()} | self.places
+        found: dict[str, int] = {}
+        for text, code in listed.items():
+            first = find_first_spelling(text)
+            if first is not None and first not in listed:
+                found.setdefault(first, code)
+        return found
 
     @cached_property
     def _missing_by_spelling(self) -> dict[str, int]:

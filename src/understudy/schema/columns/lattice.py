@@ -322,7 +322,8 @@ class Datetime(Lattice):
 
 @dataclass(frozen=True, kw_only=True)
 class Time(Lattice):
-    """Time of day, `resolution` apart. Its bounds are the day's unless declared. A moment counts as its time of day.
+    """Time of day, `resolution` apart. Its bounds are the day's unless declared. A moment counts as its time of day,
+    a day as its midnight: one moment among days makes moments of all.
 
     >>> Time(name="bedtime", resolution=timedelta(minutes=1)).index_of(time(0, 2, 30))
     2
@@ -347,6 +348,8 @@ class Time(Lattice):
         return self._since_midnight(value) // self.resolution
 
     def _since_midnight(self, value: object) -> timedelta:
+        if isinstance(value, date) and not isinstance(value, datetime):
+            return timedelta(0)
         if not isinstance(value, time | datetime):
             raise ValueError("not a time of day")
         return timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)

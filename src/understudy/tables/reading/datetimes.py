@@ -132,7 +132,9 @@ def stored_clock_sql(stored: StoredColumn) -> str:
 
 
 def clock_sql(layers: QueryLayers, stored: StoredColumn) -> str | None:
-    """The microseconds since midnight of a time or moment; None where the stored type holds neither."""
+    """The microseconds since midnight of a time or moment, none of a day; None where the stored type holds none of them."""
+    if stored.type == "DATE":
+        return f"CASE WHEN {in_calendar_sql(stored.cell)} THEN CAST(0 AS BIGINT) END"
     if stored.type in TIME_TYPES:
         return stored_clock_sql(stored)
     if stored.type in MOMENT_TYPES or stored.type in INSTANT_TYPES:

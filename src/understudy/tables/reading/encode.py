@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from understudy.schema import Boolean, Categorical, Codec, LabelLookup, Lattice, OutOfBoundsPolicy
-from understudy.schema.columns.cell import spellings_of_cell
+from understudy.schema.columns.cell import find_first_spelling, spellings_of_cell
 from understudy.tables.reading.grid import DoubleGrid, WholeGrid
 from understudy.tables.reading.parse import NumberReading, number_reading, texts_sql
 from understudy.tables.sql import quoting
@@ -62,8 +62,14 @@ def label_sql(layers: QueryLayers, column: Categorical, stored: StoredColumn) ->
     found = texts_sql(layers, stored)
     if not found:
         return "CAST(NULL AS VARCHAR)"
-    missing = [f"{text} IN ({quoting.text_literals(column.missing)})" for text in found if column.missing]
+    codes = [*column.missing, *filter(None, map(find_first_spelling, column.missing))]
+    missing = [f"{text} IN ({quoting.text_literals(codes)})" for text in _looked_up(found, stored) if codes]
     return f"CASE WHEN {' OR '.join([is_empty_sql(stored), *missing])} THEN NULL ELSE {found[0]} END"
+
+
+def _looked_up(found: list[str], stored: StoredColumn) -> list[str]:
+    """Which of a cell's texts are looked up among labels: the first, however the cell is stored, and the text as it is of a guarded one."""
+    return found if stored.guarded and stored.type in TEXT_TYPES else found[:1]
 
 
 def is_listable_sql(text: str) -> str:
@@ -81,8 +87,8 @@ def is_empty_sql(stored: StoredColumn) -> str:
 
 
 def _label_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn, listing: EnumCreator) -> str:
-    """The code of the first text that is a missing code, or else the first that is a label, or else of the unlisted."""
-    column = codec.column
+    """The code of a text that is a missing code, or else a label, or else an alias of one, or else of the unlisted."""
+    column, found = codec.column, _looked_up(texts_sql(layers, stored), stored)
     if isinstance(column, Boolean):
         sides = [[word for word, place in codec.places.items() if place == side] for side in (0, 1)]
 
@@ -91,25 +97,36 @@ def _label_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn, lis
                 f"WHEN lower({text}) IN ({quoting.text_literals(side)}) THEN {i}" for i, side in enumerate(sides)
             )
 
-        found = [layers.read(text) for text in texts_sql(layers, stored)]
+        found = [layers.read(text) for text in found]
         spelled = [
             f"WHEN {t} = {quoting.text_literal(m)} THEN {codec.spelled(j)}"
             for t in found
             for j, m in enumerate(column.missing)
         ]
-        return f"CASE {' '.join([*spelled, *(place_cases(t) for t in found), 'WHEN false THEN 0'])} ELSE {codec.unlisted_code} END"
+        other_words = [
+            f"WHEN {t} = {quoting.text_literal(m)} THEN {code}" for t in found for m, code in codec.aliases.items()
+        ]
+        whens = [*spelled, *(place_cases(t) for t in found), *other_words, "WHEN false THEN 0"]
+        return f"CASE {' '.join(whens)} ELSE {codec.unlisted_code} END"
     assert isinstance(codec.bins, LabelLookup)
     listed = [*codec.bins.labels]
     if isinstance(column, Categorical) and column.other is not None:
         listed.append(column.other)
     if not listed and not column.missing:
         return str(codec.unlisted_code)
-    names = listing([*listed, *column.missing])
-    places = [layers.read(f"enum_code(TRY_CAST({text} AS {names}))") for text in texts_sql(layers, stored)]
-    # In the list the missing codes follow the labels; among the codes the empty cell stands between.
+    aliases = codec.aliases
+    names = listing([*listed, *column.missing, *aliases])
+    places = [layers.read(f"enum_code(TRY_CAST({text} AS {names}))") for text in found]
+    # In the list the missing codes follow the labels; among the codes the empty cell stands between. Aliases come last.
+    known = len(listed) + len(column.missing)
+    others = [
+        f"WHEN {p} >= {known} THEN list_extract([{', '.join(map(str, aliases.values()))}], {p} - {known - 1})"
+        for p in places
+        if aliases
+    ]
     missing = [f"WHEN {p} >= {len(listed)} THEN {p} + {int(column.nullable)}" for p in places if column.missing]
     first = f"COALESCE({', '.join([*places, str(codec.unlisted_code)])})"
-    return f"CASE {' '.join(missing)} ELSE {first} END" if missing else first
+    return f"CASE {' '.join([*others, *missing])} ELSE {first} END" if others or missing else first
 
 
 def _bin_code_sql(layers: QueryLayers, codec: Codec, stored: StoredColumn) -> str:

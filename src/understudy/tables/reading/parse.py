@@ -81,9 +81,10 @@ def texts_sql(layers: QueryLayers, stored: StoredColumn) -> list[str]:
     if kind in DOUBLE_TYPES:
         number = f"CAST({cell} AS DOUBLE)"
         shown = f"CAST({number} AS VARCHAR)"
-        # 2^63 itself is left out; -0.0 shows its sign only in the longer text.
+        # 2^63 itself is left out; -0.0 shows its sign only in the longer text. TRY_CAST, because statistics of a Parquet file leave NaN
+        # out, and by them the database may skip the condition.
         short = f"abs({number}) < 9223372036854775808 AND trunc({number}) = {number}"
-        return [f"CASE WHEN {short} THEN CAST(CAST({number} AS HUGEINT) AS VARCHAR) ELSE {shown} END", shown]
+        return [f"CASE WHEN {short} THEN CAST(TRY_CAST({number} AS HUGEINT) AS VARCHAR) ELSE {shown} END", shown]
     if kind.startswith("DECIMAL"):
         shown = layers.read(f"CAST({cell} AS VARCHAR)")
         return [f"CASE WHEN contains({shown}, '.') THEN rtrim(rtrim({shown}, '0'), '.') ELSE {shown} END"]

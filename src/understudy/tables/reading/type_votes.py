@@ -112,5 +112,5 @@ def _shorten_float_text(stored: StoredColumn) -> StoredColumn:
         return stored
     cell = stored.cell
     whole = f"abs({cell}) < 1e15 AND trunc({cell}) = {cell}"
-    text = f"(CASE WHEN {whole} THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE CAST({cell} AS VARCHAR) END)"
+    text = f"(CASE WHEN {whole} THEN CAST(TRY_CAST({cell} AS BIGINT) AS VARCHAR) ELSE CAST({cell} AS VARCHAR) END)"
     return StoredColumn(f"(CASE WHEN isnan({cell}) THEN NULL ELSE {text} END)", "VARCHAR", None)

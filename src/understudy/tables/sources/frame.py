@@ -7,6 +7,7 @@ its cells become texts, by the rules of schema/columns/cell.py, whatever they ha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -134,6 +135,8 @@ def _streamable_cell(cell: str, kind: str) -> str:
     """A cell of a relation, of a type in which DuckDB can stream it whatever it holds."""
     if kind == "UHUGEINT":  # the widest unsigned integers would come out as others
         return f"CAST(CASE WHEN {cell} > {10**37} THEN {10**37} ELSE {cell} END AS HUGEINT)"
+    if kind == "BIGNUM":  # which one number of 39 digits makes of a column of whole numbers
+        return f"CAST({cell} AS VARCHAR)"
     if _holds_variants(kind):  # a single time of day with an offset, or one of many other values, would stop the stream
         return f"CASE WHEN {cell} IS NOT NULL THEN encode(COALESCE(TRY_CAST({cell} AS VARCHAR), '')) END"
     return cell
@@ -182,9 +185,23 @@ def _to_streamable(column: Any, pa: Any) -> Any:
     if pa.types.is_dictionary(kind) and not _is_text(kind.value_type, pa):
         column = column.cast(kind.value_type)
         kind = column.type
-    if pa.types.is_null(kind) or pa.types.is_decimal256(kind):
+    if pa.types.is_decimal256(kind):
+        return pa.chunked_array([[_spell_decimal(value) for value in column.to_pylist()]], pa.string())
+    if pa.types.is_null(kind):
         return column.cast(pa.string())
     return column.cast(pa.float32()) if pa.types.is_float16(kind) else column
+
+
+def _spell_decimal(value: Decimal | None) -> str | None:
+    """A decimal as shorter ones are spelled, without zeros at its end: a single long one makes all of its column long.
+
+    >>> _spell_decimal(Decimal("34.00")), _spell_decimal(Decimal("1.50E-9")), _spell_decimal(Decimal("1E+2"))
+    ('34', '0.0000000015', '100')
+    """
+    if value is None:
+        return None
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _is_text(kind: Any, pa: Any) -> bool:
@@ -199,8 +216,9 @@ def _frame_of_pandas(data: Any) -> Frame:
     for position, (short, name) in enumerate(zip(_short_names(len(names)), names, strict=True)):
         series = data.iloc[:, position].reset_index(drop=True)
         dtypes[name] = _dtype_word(str(series.dtype))
-        zone = getattr(series.dtype, "tz", None)
-        arrow = getattr(series.dtype, "pyarrow_dtype", None)
+        kind = series.dtype.categories.dtype if isinstance(series.dtype, pd.CategoricalDtype) else series.dtype
+        zone = getattr(kind, "tz", None)
+        arrow = getattr(kind, "pyarrow_dtype", None)
         zones[name] = str(zone) if zone is not None else getattr(arrow, "tz", None)
         columns[short] = _to_readable(series, pd)
         if columns[short].dtype.kind == "m" and not _in_arrow(columns[short], pd):

@@ -125,10 +125,7 @@ class ParquetFiles:
         self._fragile = {i for i, column in enumerate(found[0]) if any(e.is_fragile for e in column)}
         self._altered = any(e.is_altered for column in found[0] for e in column)
         for path, columns in zip(paths, found, strict=True):
-            if [columns[i] for i in sorted(self._fragile) if i < len(columns)] != [
-                found[0][i] for i in sorted(self._fragile)
-            ]:
-                raise TableError(f"{path.name}: its types differ from those of {paths[0].name}. Nothing was read")
+            _refuse_other_types(path, columns, paths[0], found[0], self._fragile)
         listed = quoting.text_literals(quoting.literal_path(path) for path in paths)
         self._engine.run(f"CREATE VIEW file AS {_read_parquet_sql(listed)}", doing=self._doing)
         # The database tells names that differ by case alone apart in its own way.
@@ -211,6 +208,31 @@ def _read_schema_columns(engine: Engine, path: Path, doing: str) -> list[list[Sc
             if left:
                 left[-1] -= 1
     return columns
+
+
+def _refuse_other_types(
+    path: Path,
+    columns: list[list[SchemaElement]],
+    first: Path,
+    wanted: list[list[SchemaElement]],
+    fragile: Collection[int],
+) -> None:
+    """Refuse a file whose columns are stored otherwise than those of the first.
+
+    The database would cast its cells to the types of the first file, and one row of that can decide whether they are whole numbers: then
+    a single row would round, or stop, all the others.
+    """
+    here = {column[0].name: [element.type for element in column] for column in columns}
+    there = {column[0].name: [element.type for element in column] for column in wanted}
+    plainer = [columns[i] for i in sorted(fragile) if i < len(columns)]
+    differing = next((name for name in there if here.get(name) != there[name]), None)
+    if differing is None and plainer == [wanted[i] for i in sorted(fragile)]:
+        return
+    named = "" if differing is None else f' in column "{differing}"'
+    raise TableError(
+        f"{path.name}: its types differ from those of {first.name}{named}. "
+        "Write the files with one schema, or as one file. Nothing was read"
+    )
 
 
 def check_magic_bytes(path: Path) -> None:
