@@ -3,8 +3,8 @@
     python benchmarks/reading.py
     python benchmarks/reading.py --rows 1e5
 
-A file that DuckDB reads by our rules is read as it is; any other from a private copy (tables/sources/csv.py). One odd row is enough for that,
-so the copy must not be slow. The goal is two and a half times for a single odd row; the last line says whether it was met.
+A file that DuckDB reads by our rules is read as it is; any other from a private copy (tables/sources/csv.py). One odd row is enough for
+that, so the copy must not be slow. The goal is two and a half times for a single odd row; the last line says whether it was met.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@
 
 Each line is a synthesizer, and the workload it was told, if any. Synthesizers see two thirds of the rows. `pairs` is the mean total
 variation distance over all pairs of columns, `with label` that over the pairs that hold the last column, both from the rows that were seen;
-`ranges` the mean error of 1,000 random boxes over three columns, as a share of the rows (understudy.evaluation.utility.range_queries); `area` that
-under the curve of gradient boosting with scikit-learn's default settings, trained on synthetic rows to tell the last column (its upper
-half, where it has more than two codes) and tested on the real third that nobody saw; the first line has it for the real two thirds.
+`ranges` the mean error of 1,000 random boxes over three columns, as a share of the rows (understudy.evaluation.utility.range_queries);
+`area` that under the curve of gradient boosting with scikit-learn's default settings, trained on synthetic rows to tell the last column
+(its upper half, where it has more than two codes) and tested on the real third that nobody saw; the first line has it for the real two
+thirds.
 
 `privsyn` makes rows directly from its marginals, `adaptive` samples a model of them. Zhang et al., "PrivSyn", 2021, report that the two
 ways are close on pairs and that direct synthesis wins on ranges and classification. Means over the runs, with standard errors. δ = 1e-9.

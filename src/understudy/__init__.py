@@ -1,4 +1,4 @@
-"""Release sensitive tables safely: differentially private stand-ins, and the proof that goes with them.
+"""Release sensitive tables safely: differentially private synthetic tables, and the proof that goes with them.
 
 >>> import understudy as us
 >>> schema = us.Schema(columns=(us.Integer(name="age", min=18, max=90), us.Boolean(name="smoker")))

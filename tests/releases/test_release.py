@@ -27,7 +27,8 @@ from understudy.schema import Categorical, Integer, Schema
 
 def test_the_table_of_contents():
     names = (
-        "Answer BudgetStatement BudgetStep Card CardEntry FRAME_KINDS Guarantee GuaranteeKind MarginalVerdict RELEASE_FORMAT_VERSION Release ReleaseKind"
+        "Answer BudgetStatement BudgetStep Card CardEntry FRAME_KINDS Guarantee GuaranteeKind "
+        "MarginalVerdict RELEASE_FORMAT_VERSION Release ReleaseKind"
         " from_bytes load save to_bytes to_frame write_rows"
     )
     assert " ".join(sorted(room.__all__)) == names

@@ -1,4 +1,4 @@
-"""A stand-in compared with the original, column by column."""
+"""A synthetic table compared with the original, column by column."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA = Schema(
 
 
 def test_a_release_about_people_with_several_rows_is_compared_by_rows(visits, tmp_path):
-    """A stand-in has no ids, and its schema names one: the rows are compared as they are."""
+    """A synthetic table has no ids, and its schema names one: the rows are compared as they are."""
     release = us.synthesize(visits, SCHEMA, epsilon=50, ledger=tmp_path / "l", synthesizer="independent")
     release.write(tmp_path / "synthetic.csv")
     found = compare(visits, tmp_path / "synthetic.csv", release.schema)

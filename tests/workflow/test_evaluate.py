@@ -216,7 +216,7 @@ def test_a_key_aligns_the_tables_that_have_it(folder: Path) -> None:
         folder / "real.csv", folder / "fake.csv", schema=SCHEMA, named=folder / "named.csv", key="id", **PLAIN
     ).risk
     assert linked is not None
-    assert linked["match_risk"].facts["aligned"] is False, "the stand-in's rows stand for nobody"
+    assert linked["match_risk"].facts["aligned"] is False, "the synthetic table's rows stand for nobody"
     assert "links_of_members" in linked["linkage"].facts
     frame(100, 1)[["age", "sex"]].to_csv(folder / "nameless.csv", index=False)
     plain = evaluate(

@@ -18,9 +18,9 @@ Every α proves something, so a badly found minimum costs budget and never priva
 nothing cancels that matters, and nothing underflows where ρ itself would.
 
 Rounding. The formulas are evaluated in double precision, with a relative error far below `CONVERSION_MARGIN`
-(tests/accounting/test_conversion_range.py checks this with 200 digits and more, from ε = 1e-300 to `MAX_CONVERTED_AMOUNT`). What a run may spend is
-rounded down by `CONVERSION_MARGIN`, what it has spent is rounded up by it. A δ above one half is read as one half, and a number below
-`SMALLEST_DOUBLE` as 0 or as that bound, whichever is on the safe side.
+(tests/accounting/test_conversion_range.py checks this with 200 digits and more, from ε = 1e-300 to `MAX_CONVERTED_AMOUNT`). What a run may
+spend is rounded down by `CONVERSION_MARGIN`, what it has spent is rounded up by it. A δ above one half is read as one half, and a number
+below `SMALLEST_DOUBLE` as 0 or as that bound, whichever is on the safe side.
 """
 
 from __future__ import annotations
@@ -233,7 +233,8 @@ def _bisect_largest_allowed(holds: Callable[[float], bool], high: float) -> floa
 
 
 def _bisect_last_true(holds: Callable[[float], bool], high: float) -> float:
-    """Where a condition that holds up to some point below `high` stops holding; `_BISECTION_START` if it never holds. By halving in logarithms."""
+    """Where a condition that holds up to some point below `high` stops holding; `_BISECTION_START` if it never holds. By halving in
+    logarithms."""
     low = _BISECTION_START
     for _ in range(_MAX_BISECTION_HALVINGS):
         middle = math.sqrt(low) * math.sqrt(high)

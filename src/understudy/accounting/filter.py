@@ -87,7 +87,8 @@ class Filter:
         """Whether a question at this price would be answered."""
         if cost.accounting is not self.accounting:
             raise InvalidBudget(
-                f"This run adds up {ACCOUNTING_SYMBOLS[self.accounting]} and the question is priced in {ACCOUNTING_SYMBOLS[cost.accounting]}:"
+                f"This run adds up {ACCOUNTING_SYMBOLS[self.accounting]} and the question "
+                f"is priced in {ACCOUNTING_SYMBOLS[cost.accounting]}:"
                 " price it in the run's accounting. Nothing was spent."
             )
         return self.spent + cost.amount <= self.total and self.spent_delta + cost.delta <= self.delta

@@ -292,7 +292,8 @@ class Ledger:
             if used + more > room:
                 price, left = spell_values_apart(Fraction(more, units), Fraction(room - used, units))
                 raise BudgetExceeded(
-                    f"This run would cost {symbol} = {price} and only {left} of {spell_value(Fraction(room, units))} is left in {self.path.name}."
+                    f"This run would cost {symbol} = {price} and only {left} of "
+                    f"{spell_value(Fraction(room, units))} is left in {self.path.name}."
                     " Nothing was spent."
                 )
 

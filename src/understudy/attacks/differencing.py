@@ -46,7 +46,8 @@ def run_differencing_attack(*, trials: int = 20_000, epsilons: tuple[Fraction, .
         name="differencing",
         title="Two counts, one of them without John",
         text=(
-            f"March: {MARCH_COUNTS[1]} of {MARCH_COUNTS[0]:,} freshmen come from families that earn over $1M. April: {APRIL_COUNTS[1]} of {APRIL_COUNTS[0]:,}.",
+            f"March: {MARCH_COUNTS[1]} of {MARCH_COUNTS[0]:,} freshmen come from families that earn "
+            f"over $1M. April: {APRIL_COUNTS[1]} of {APRIL_COUNTS[0]:,}.",
             f"{left} student left and {rich} family fewer earns that much: John's does.",
             "Asked as two questions: how many have HIV, and how many who are not called Freddie? One Freddie's secret is the difference.",
             f"Of {FREDDIE_COUNT} Freddies, a difference of 0 or {FREDDIE_COUNT} tells on all; any other, on whom to bet:"

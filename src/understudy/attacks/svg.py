@@ -29,7 +29,8 @@ def figure_to_svg(figure: AttackFigure) -> str:
     body, height = _draw_bars(figure) if isinstance(figure, Bars) else _draw_curves(figure)
     title = _text_element(24, 34, figure.title, size=17, weight="600")
     return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' width='{SVG_WIDTH_PIXELS}' height='{height}' viewBox='0 0 {SVG_WIDTH_PIXELS} {height}' role='img' "
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{SVG_WIDTH_PIXELS}' "
+        f"height='{height}' viewBox='0 0 {SVG_WIDTH_PIXELS} {height}' role='img' "
         f"aria-label='{escape(figure.title, quote=True)}' {_SVG_FONT}>"
         f"<rect width='100%' height='100%' fill='{SVG_BACKGROUND_COLOUR}'/>{title}{body}</svg>\n"
     )

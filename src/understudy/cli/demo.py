@@ -186,7 +186,7 @@ def _list_files(survey: Path, schema: Path, output: Path, release: Path, book: P
     return [
         [str(survey), "the original: keep it"],
         [str(schema), "what is public about it"],
-        [str(output), "the stand-in: hand it out"],
+        [str(output), "the synthetic table: hand it out"],
         [str(release), "the release: all that was measured; `understudy sample` reads it"],
         [str(book), "the account: keep it, `understudy ledger show` reads it"],
     ]

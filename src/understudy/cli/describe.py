@@ -18,7 +18,10 @@ from understudy.text import align_columns
 if TYPE_CHECKING:
     from understudy.schema import Column, Schema
 
-DRAFT_REMINDER = "The draft was written by looking at the rows. It becomes public by being used: read it as something you are about to publish."
+DRAFT_REMINDER = (
+    "The draft was written by looking at the rows. It becomes public by being used:"
+    " read it as something you are about to publish."
+)
 
 
 @click.command(short_help="Draft what is public about a table.")

@@ -29,7 +29,7 @@ neighbours = click.option(
 accounting = click.option(
     "--accounting",
     type=click.Choice(ACCOUNTING_CHOICES),
-    help="What the run adds up. Default: gdp where δ > 0, pure where it is 0.",
+    help="Privacy accounting of the run: pure ε-DP, Gaussian DP (default if δ > 0) or zCDP.",
 )
 seed = click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the sampling of synthetic rows. Privacy noise has no seed."

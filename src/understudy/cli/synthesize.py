@@ -1,4 +1,4 @@
-"""`understudy synthesize`: a private stand-in for a table, from rows to files."""
+"""`understudy synthesize`: a differentially private synthetic table, from rows to files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SELECTION_STEPS = frozenset({"choice", "errors"})
 """Steps that paid for deciding what to measure."""
 
 
-@click.command(short_help="A private stand-in for a table.")
+@click.command(short_help="A differentially private synthetic table.")
 @click.argument("file", type=options.PATH_TYPE)
 @click.option(
     "--schema",
@@ -103,7 +103,7 @@ def synthesize(
     keep_formulas: bool,
     as_json: bool,
 ) -> None:
-    """Write a differentially private stand-in for FILE, a CSV or Parquet table."""
+    """Write a differentially private synthetic table for FILE, a CSV or Parquet file."""
     check_budget(epsilon, delta)
     method = settings.choose_synthesizer(synthesizer, set_options)
     check_input(file)
@@ -284,7 +284,8 @@ def list_warnings(made: Release) -> tuple[str, ...]:
     if gone := columns_without_bounds(made):
         told = (
             *told,
-            f"No bounds stood out of the noise in {join_first_names(gone)}: what was in these columns is lost. Declare their `min` and `max` in"
+            f"No bounds stood out of the noise in {join_first_names(gone)}: what was in "
+            f"these columns is lost. Declare their `min` and `max` in"
             " a schema, or use a larger ε.",
         )
     return (*told, *degenerate_column_lines(made.card.degenerate_columns))

@@ -26,7 +26,8 @@ from understudy.schema import Schema
 class ProductModel:
     """P(row) = Π P(column), for `total` rows. `shares` holds each column's distribution; each sums to one.
 
-    Structural zeros between columns are beyond it: its marginals do not know them, its rows are repaired (models/rules/structural_zeros.py).
+    Structural zeros between columns are beyond it: its marginals do not know them, its rows are repaired
+    (models/rules/structural_zeros.py).
 
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=(Boolean(name="smoker", nullable=False), Boolean(name="parent", nullable=False)))

@@ -1,9 +1,9 @@
 """A junction tree, and marginals across its nodes that its rows are to meet as well.
 
 A tree of bounded size leaves out most marginals of a table with many dependent columns. What was measured of them is kept here as aims:
-counts that the rows of a sample are brought to by exchanging some for others of the same tree (models/sampling/row_exchange.py). That takes too long for
-a great many rows: of those, some are left out and some taken twice, by weights that bring a sample to the aims by proportional fitting.
-Chance errors are small among many rows. A few rows are the tree's own.
+counts that the rows of a sample are brought to by exchanging some for others of the same tree (models/sampling/row_exchange.py). That takes
+too long for a great many rows: of those, some are left out and some taken twice, by weights that bring a sample to the aims by proportional
+fitting. Chance errors are small among many rows. A few rows are the tree's own.
 
 Rows completed from given codes follow the tree alone, exactly.
 """

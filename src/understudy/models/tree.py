@@ -2,7 +2,8 @@
 
 P(row) ∝ exp(Σ θ_c(row_c)): of all distributions with the same marginals on the cliques, the one of maximum entropy. Sums, samples and
 conditional samples are exact. Structural zeros are potentials of minus infinity; a declaration about columns that no clique brings together
-becomes a clique of its own where the tree can hold it, and what it cannot hold is kept in every row all the same (models/rules/structural_zeros.py).
+becomes a clique of its own where the tree can hold it, and what it cannot hold is kept in every row all the same
+(models/rules/structural_zeros.py).
 """
 
 from __future__ import annotations

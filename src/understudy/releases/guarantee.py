@@ -32,8 +32,8 @@ class GuaranteeKind(StrEnum):
 class Guarantee:
     """Exactly what is promised, to whom, and what it leaves out.
 
-    `amount` is what the run was allowed to add up in its `accounting`; (ε, δ) is what that means. `invariants` are facts about the rows that
-    hold exactly and are outside the promise; `public` lists what the owner declared, or handed over in a header;
+    `amount` is what the run was allowed to add up in its `accounting`; (ε, δ) is what that means. `invariants` are facts about the rows
+    that hold exactly and are outside the promise; `public` lists what the owner declared, or handed over in a header;
     `learned` what was bought instead.
 
     >>> guarantee = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**9), accounting=Accounting.GDP, amount=Fraction(33, 1000))

@@ -77,7 +77,8 @@ def column_chart(name: str, labels: Sequence[str], synthetic: Shares, real: Shar
         if true is not None:
             y = bottom - room * float(made[i]) / top
             parts.append(
-                f'<line x1="{x - 1:.1f}" y1="{y:.1f}" x2="{x + width + 1:.1f}" y2="{y:.1f}" stroke="{CHART_SYNTHETIC_COLOUR}" stroke-width="2.5"/>'
+                f'<line x1="{x - 1:.1f}" y1="{y:.1f}" x2="{x + width + 1:.1f}" y2="{y:.1f}" '
+                f'stroke="{CHART_SYNTHETIC_COLOUR}" stroke-width="2.5"/>'
             )
     parts.append(
         f'<line x1="{left}" y1="{bottom - room}" x2="{left + 4}" y2="{bottom - room}" stroke="{CHART_INK_COLOUR}"/>'
@@ -100,7 +101,8 @@ def scatter_chart(points: Sequence[tuple[str, float, float]], *, x: str, y: str,
     parts = [
         f'<line x1="{left}" y1="{top + high}" x2="{left + wide}" y2="{top + high}" stroke="{CHART_INK_COLOUR}"/>',
         f'<line x1="{left}" y1="{top}" x2="{left}" y2="{top + high}" stroke="{CHART_INK_COLOUR}"/>',
-        f'<text x="{left + wide / 2}" y="{top + high + 34}" font-size="12" text-anchor="middle">{escape_svg_text(x)} (lower is better)</text>',
+        f'<text x="{left + wide / 2}" y="{top + high + 34}" font-size="12" '
+        f'text-anchor="middle">{escape_svg_text(x)} (lower is better)</text>',
         f'<text x="14" y="{top + high / 2}" font-size="12" text-anchor="middle" transform="rotate(-90 14 {top + high / 2})">'
         f"{escape_svg_text(y)} (lower is better)</text>",
     ]
@@ -208,6 +210,7 @@ def shorten_svg_text(text: str, most: int = 16) -> str:
 def svg_figure(width: float, height: float, title: str, parts: Sequence[str]) -> str:
     """A whole figure with its title."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" fill="{CHART_INK_COLOUR}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'width="{width:.0f}" role="img" fill="{CHART_INK_COLOUR}">'
         f"<title>{escape_svg_text(title)}</title>{''.join(parts)}</svg>"
     )

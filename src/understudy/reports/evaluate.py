@@ -13,15 +13,16 @@ from understudy.reports.report import Report
 from understudy.workflow.evaluate import evaluate as compare
 
 FIRST_TABLE_OPTIONS = ("release", "copies", "shadows")
-"""Options that are about the first stand-in alone."""
+"""Options that are about the first synthetic table alone."""
 
 
 def evaluate(real: object, synthetic: object = None, *, others: Sequence[object] = (), **options: Any) -> Report:
-    """What a stand-in keeps of the original, and what it risks, as a report. Internal, not private: it reads the real rows without noise.
+    """What a synthetic table keeps of the original, and what it risks, as a report. Internal, not private: it reads the real rows without
+    noise.
 
     Give the `synthetic` table, or a `release=` to sample one from; with both, the release's measurements are attacked too. `holdout=` is
-    a table of real rows that the release was not made from: many attacks need it as a control. `others` are stand-ins to compare with. All
-    further options are those of `understudy.workflow.evaluate.evaluate`.
+    a table of real rows that the release was not made from: many attacks need it as a control. `others` are synthetic tables to compare
+    with. All further options are those of `understudy.workflow.evaluate.evaluate`.
 
     >>> import duckdb
     >>> real = duckdb.sql("SELECT i % 90 AS age, i % 2 = 0 AS smoker FROM range(500) t(i)")

@@ -19,7 +19,10 @@ from types import TracebackType
 from understudy.atomic import PRIVATE_FOLDER_MODE, write_file_atomically
 from understudy.errors import Refused
 
-NO_BROWSER_MESSAGE = "No browser was opened: your home directory cannot be written to, where a page would lead it on. Open the address yourself."
+NO_BROWSER_MESSAGE = (
+    "No browser was opened: your home directory cannot be written to, where a page would lead it on."
+    " Open the address yourself."
+)
 
 _REDIRECT_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">'

@@ -1,4 +1,4 @@
-"""Compare a stand-in with the original: an internal look at real rows, noted in the ledger before it is taken."""
+"""Compare a synthetic table with the original: an internal look at real rows, noted in the ledger before it is taken."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from understudy.tables.drafting.draft import draft_schema
 from understudy.workflow.open import open_source
 
 LABEL_NOT_IN_REAL = "(not in the real table)"
-"""Where labels go that only the stand-in has, in a schema that was drafted for the comparison."""
+"""Where labels go that only the synthetic table has, in a schema that was drafted for the comparison."""
 
 
 def compare(real: object, synthetic: object, schema: Schema, *, ledger: str | Path | None = None) -> MarginalComparison:
     """How far every column and pair of `synthetic` is from `real`, under a release's closed schema. Internal, not private.
 
-    Rows are compared as they are, whomever the schema protects: an id that a stand-in does not have is not needed. With a `ledger` (or one
-    beside the file) the look is noted before it is taken. Choosing among releases by it is a choice no guarantee covers.
+    Rows are compared as they are, whomever the schema protects: an id that a synthetic table does not have is not needed. With a `ledger`
+    (or one beside the file) the look is noted before it is taken. Choosing among releases by it is a choice no guarantee covers.
 
     >>> import duckdb
     >>> from understudy.schema import Boolean, Identifier, Unit
@@ -97,7 +97,7 @@ def _widen_column(column: Column, other: Column | None) -> Column:
 
 
 def _allow_other_labels(column: Column) -> Column:
-    """Labels that only the stand-in has are a difference of their own, not missing cells."""
+    """Labels that only the synthetic table has are a difference of their own, not missing cells."""
     free = isinstance(column, Categorical) and column.values is not None and LABEL_NOT_IN_REAL not in column.values
     return replace(column, other=LABEL_NOT_IN_REAL) if free else column  # type: ignore[call-arg]
 
@@ -128,5 +128,5 @@ def note_comparison(ledger: str | Path | None, source: TableSource, event: str =
     path = Path(ledger) if ledger is not None else beside
     if path is not None:
         with Ledger.open(path) as book:
-            book.note(event, f"the real rows were compared with a stand-in; {INTERNAL_MARKING}")
+            book.note(event, f"the real rows were compared with a synthetic table; {INTERNAL_MARKING}")
     return path

@@ -1,4 +1,5 @@
-"""Evaluate a stand-in: what it keeps of the original, and who could be found in it. Reads the real rows, and says so in the ledger."""
+"""Evaluate a synthetic table: what it keeps of the original, and who could be found in it. Reads the real rows, and says so in the
+ledger."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ class ColumnDistribution:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """Utility and risk of one stand-in, column by column and attack by attack. Internal, not private.
+    """Utility and risk of one synthetic table, column by column and attack by attack. Internal, not private.
 
     `left_out` lists columns that could not be compared, with the reason; `noted` is the ledger that remembers the look, if any.
 
@@ -123,7 +124,7 @@ def evaluate(
     seed: int = 0,
     progress: Progress = ignore_progress,
 ) -> Evaluation:
-    """What a stand-in keeps of the original, and what it risks. Internal, not private: it reads the real rows without noise.
+    """What a synthetic table keeps of the original, and what it risks. Internal, not private: it reads the real rows without noise.
 
     Give the `synthetic` table, or a `release` to sample one from; with both, the release's measurements are attacked too. The columns are
     described by the release, by a `schema`, or by a look at the real table. `holdout` holds real rows that the release was not made

@@ -1,10 +1,10 @@
 """How exactly a run would know columns, pairs and what else it measures, once all its answers are taken together.
 
-What models/estimates/residuals.py does with tables is done here with their variances alone, so that it costs nothing: a measured marginal tells of
-each of its columns and pairs by its sums, a pair tells of its columns, and precisions add up. What is asked by differences or residuals, in
-numbers that are many times as large, is told in rows. It is the noise that the card states of the release afterwards. Where noise is much
-smaller than a row, most cells have none, and its mean size is that of the best look alone. Coarser bins of a column are taken to tell of
-the number of rows alone.
+What models/estimates/residuals.py does with tables is done here with their variances alone, so that it costs nothing: a measured marginal
+tells of each of its columns and pairs by its sums, a pair tells of its columns, and precisions add up. What is asked by differences or
+residuals, in numbers that are many times as large, is told in rows. It is the noise that the card states of the release afterwards. Where
+noise is much smaller than a row, most cells have none, and its mean size is that of the best look alone. Coarser bins of a column are taken
+to tell of the number of rows alone.
 """
 
 from __future__ import annotations

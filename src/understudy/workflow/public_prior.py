@@ -2,7 +2,8 @@
 
 Nothing about them is protected; the guarantee lists them among what was declared public. Which of their marginals are of use is told from
 them alone and costs nothing. How far those are from the truth is bought: a noisy distance each, and the number of rows where nothing else
-tells it. Synthesizers find both among what is known already, and a fit believes the public table as far as it deserves (models/fitting/public_prior.py).
+tells it. Synthesizers find both among what is known already, and a fit believes the public table as far as it deserves
+(models/fitting/public_prior.py).
 """
 
 from __future__ import annotations

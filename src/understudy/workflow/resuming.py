@@ -37,7 +37,8 @@ def resume_run(
         raise Refused(f"Run {name} was begun with {run.budget}: take it up with these. Nothing was spent.")
     if accounting not in (None, run.filter.accounting):
         raise Refused(
-            f"Run {name} uses {run.filter.accounting.value} accounting: resume it without --accounting, or with this one. Nothing was spent."
+            f"Run {name} uses {run.filter.accounting.value} accounting: resume it without "
+            f"--accounting, or with this one. Nothing was spent."
         )
     now, before = describe_table(source), run.table or {}
     changed = [fact for fact in now if fact in before and now[fact] != before[fact]]

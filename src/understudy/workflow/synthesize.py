@@ -88,7 +88,7 @@ def synthesize(
     progress: Progress = ignore_progress,
     spending: SpendingProgress = ignore_spending,
 ) -> Release:
-    """Release a differentially private stand-in for a table.
+    """Release a differentially private synthetic table.
 
     `data` is a CSV or Parquet path, or a pandas, polars, pyarrow or DuckDB frame. Without a `schema`, types, values and bounds are
     learned inside the budget. `workload` says what the release should be good at (synthesizers/workload.py lists the forms); all triples of

@@ -58,7 +58,8 @@ def looked(clique: tuple[str, ...], maps: tuple[AxisMap, ...], scale: Fraction) 
 
 @pytest.mark.parametrize("maps", KINDS)
 def test_what_an_answer_tells_of_a_residual_is_its_exact_variance(maps):
-    """Held against the pooled estimate of models/estimates/residuals.py, where every smaller residual is known without noise to speak of."""
+    """Held against the pooled estimate of models/estimates/residuals.py, where every smaller residual is known without noise to speak
+    of."""
     ask = MarginalQuery(("a", "b", "c"), maps, 0.25)
     moved = float(marginal_sensitivity(maps, Neighbours.ADD_REMOVE).l2_squared)
     look = looked(ask.clique, maps, Fraction(100 * (moved / ask.part) ** 0.5).limit_denominator(10**6))

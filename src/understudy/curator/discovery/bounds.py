@@ -73,7 +73,8 @@ def learn_bounds(room: MechanismContext, column: str, *, amount: Fraction) -> tu
 def _extend_to_zero(first: int, last: int, low: int, high: int) -> tuple[int, int]:
     """Bounds that reach to zero where that makes them hardly wider: values of both few and many digits on one side of it.
 
-    >>> _extend_to_zero(MAGNITUDE_EDGES.index(8), MAGNITUDE_EDGES.index(64), 10, 95), _extend_to_zero(MAGNITUDE_EDGES.index(16), MAGNITUDE_EDGES.index(64), 17, 95)
+    >>> (_extend_to_zero(MAGNITUDE_EDGES.index(8), MAGNITUDE_EDGES.index(64), 10, 95),
+    ...     _extend_to_zero(MAGNITUDE_EDGES.index(16), MAGNITUDE_EDGES.index(64), 17, 95))
     ((0, 95), (17, 95))
     """
     if MAGNITUDE_EDGES[first] > 0 and MAGNITUDE_EDGES[last] >= NEAR_ZERO_RATIO * MAGNITUDE_EDGES[first]:

@@ -11,9 +11,9 @@ max_rows of them, so the number moves by at most max_rows under either relation.
 
 Days of the week. A histogram of seven cells; a row lies in one of them at most, so it is priced as any histogram of rows.
 
-Maps. The noisy marginal of two columns, priced like any other (curator/mechanisms/marginals.py); each value then goes with the one it is most often
-seen with, where that stands out of the noise. That choice looks at noisy counts alone. The counts are not used again: the largest of
-many noisy counts is too large.
+Maps. The noisy marginal of two columns, priced like any other (curator/mechanisms/marginals.py); each value then goes with the one it is
+most often seen with, where that stands out of the noise. That choice looks at noisy counts alone. The counts are not used again: the
+largest of many noisy counts is too large.
 
 Sensitivities checked by brute force in tests/curator/discovery/test_extras.py.
 """

@@ -8,7 +8,8 @@ sensitivity holds where every neighbour has the same number n of rows, and n is 
 Zhang, Cormode, Procopiuc, Srivastava, Xiao, "PrivBayes: private data release via Bayesian networks", 2017, §4 and §5. All three are given
 here n-fold: in rows (R, F) and in rows times bits (I).
 
-`check_score` brute-forces a score's sensitivity over every small dataset; every entry of SCORES is checked in tests/curator/mechanisms/test_scores.py.
+`check_score` brute-forces a score's sensitivity over every small dataset; every entry of SCORES is checked in
+tests/curator/mechanisms/test_scores.py.
 """
 
 from __future__ import annotations

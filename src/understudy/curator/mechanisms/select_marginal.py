@@ -1,13 +1,15 @@
 """Private choice and noisy distances: which marginal an estimate serves worst, and by how much.
 
-`choose_clique` is the exponential mechanism (McSherry, Talwar 2007) over a finite public list of cliques, sampled exactly: P ∝ exp(ε q / 2Δ).
+`choose_clique` is the exponential mechanism (McSherry, Talwar 2007) over a finite public list of cliques, sampled exactly: P ∝ exp(ε q /
+2Δ).
 
 Why it is private. Scores are q = w · (score − penalty) with public weights and penalties on a grid, so one unit moves any of them by at
 most Δ = max w · Δ(score), in integers. The price is ε in a pure run, ε²/8 in a zCDP run, 0.393 ε² in a GDP run
 (`accounting.pricing.price_choice`).
 
-`measure_distances` adds exact integer noise to the L1 distances themselves. One unit moves every distance at once by at most Δ, so K of them have
-L1 sensitivity K·Δ and L2 sensitivity √K·Δ. Of a marginal through partitions of its axes the same holds: a row lies in one cell of it too.
+`measure_distances` adds exact integer noise to the L1 distances themselves. One unit moves every distance at once by at most Δ, so K of
+them have L1 sensitivity K·Δ and L2 sensitivity √K·Δ. Of a marginal through partitions of its axes the same holds: a row lies in one cell of
+it too.
 """
 
 from __future__ import annotations

@@ -203,7 +203,8 @@ def check_epsilon(epsilon: Fraction, accounting: Accounting) -> None:
     """Refuse an ε at which a threshold under Gaussian noise cannot be computed in any useful time."""
     if accounting is not Accounting.PURE and epsilon > MAX_THRESHOLD_EPSILON:
         raise Refused(
-            f"What has to be learned needs a threshold, which has no price above ε = {MAX_THRESHOLD_EPSILON:,} here: declare it in the schema,"
+            f"What has to be learned needs a threshold, which has no price above ε = "
+            f"{MAX_THRESHOLD_EPSILON:,} here: declare it in the schema,"
             " or use a smaller ε. Nothing was spent"
         )
 

@@ -23,9 +23,9 @@ KIND_SHARES = np.array([0.4, 0.3, 0.2, 0.1])
 """How many of each kind of people there are."""
 
 KIND_CONTRASTS = (1.0, 1.4, 0.9, 1.8)
-"""How much the kinds differ in a column of four codes, in turn; in a column of more codes they differ more, as `_kind_contrast` has it. With less,
-fewer and smaller marginals are worth their noise than in surveys and registers, with more, too many are at a small ε: `benchmarks/plan.py`
-holds what a rehearsal chooses against what real tables lead to."""
+"""How much the kinds differ in a column of four codes, in turn; in a column of more codes they differ more, as `_kind_contrast` has it.
+With less, fewer and smaller marginals are worth their noise than in surveys and registers, with more, too many are at a small ε:
+`benchmarks/plan.py` holds what a rehearsal chooses against what real tables lead to."""
 
 MAX_TOPIC_COLUMNS = 32
 """Columns that one topic has at most."""

@@ -1,8 +1,8 @@
 """Linkage: join a file with names to a release on what both have, as the governor's hospital record was found.
 
 Sweeney, "Weaving technology and policy together to maintain confidentiality", 1997. A link is a named person and a row who agree on the
-columns in common, each alone in agreeing. Against the original file a link is the person. Against a stand-in it is right only as far as
-the row's other values are the person's: so it is compared with the person's own record, and with guessing the most frequent value.
+columns in common, each alone in agreeing. Against the original file a link is the person. Against a synthetic table it is right only as far
+as the row's other values are the person's: so it is compared with the person's own record, and with guessing the most frequent value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How close is a stand-in: comparisons for the custodian. They read real rows, so their results are internal, not private."""
+"""How close is a synthetic table: comparisons for the custodian. They read real rows, so their results are internal, not private."""
 
 from understudy.evaluation.utility.assessment import assess_utility
 from understudy.evaluation.utility.marginals import MarginalComparison, MarginalDistance, compare_marginals

@@ -39,7 +39,7 @@ def assess_utility(
     seed: int = 0,
     progress: Progress = ignore_progress,
 ) -> Assessment:
-    """What a stand-in keeps of the original, measure by measure, under the release's closed schema.
+    """What a synthetic table keeps of the original, measure by measure, under the release's closed schema.
 
     `targets` are the columns that classifiers predict; `formulas` statsmodels formulas, as a list (least squares) or a mapping from
     formula to `gaussian`, `logit`, `probit` or `poisson`. `seed` fixes which rows, triples and queries are drawn. What cannot be computed

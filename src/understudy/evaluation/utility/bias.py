@@ -41,7 +41,7 @@ def error_imbalance(errors: NDArray[np.float64]) -> float | None:
 def count_errors(
     real: CountableTable, synthetic: CountableTable, schema: Schema, *, pairs: int = MAX_BIAS_PAIRS
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """True counts of all cells of the columns and of some pairs, and the errors of the stand-in's, scaled to as many rows."""
+    """True counts of all cells of the columns and of some pairs, and the errors of the synthetic table's, scaled to as many rows."""
     cliques: list[Clique] = [(name,) for name in schema]
     cliques += sorted(combinations(schema, 2), key=lambda c: (int(np.prod(schema.sizes(c))), c))[:pairs]
     cliques = [clique for clique in cliques if np.prod(schema.sizes(clique)) <= MAX_DENSE_MARGINAL_CELLS]

@@ -1,4 +1,4 @@
-"""How columns go together: correlations and mutual information of every pair, in the original and in the stand-in.
+"""How columns go together: correlations and mutual information of every pair, in the original and in the synthetic table.
 
 Both come from counts of codes. A correlation is Pearson's, of bin midpoints or of the ranks of ordered labels, over the rows in which
 both are known; labels without an order have none. Mutual information, in nats, is of all codes, missing ones included.

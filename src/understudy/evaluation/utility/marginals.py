@@ -1,4 +1,4 @@
-"""A first comparison: how far every column, and every pair of columns, of a stand-in is from the original.
+"""A first comparison: how far every column, and every pair of columns, of a synthetic table is from the original.
 
 The distance is total variation: half of the summed differences of shares, 0 where the two agree and 1 where they have nothing in common.
 Both tables are counted exactly, under the release's closed schema, so a real value outside its domain counts where the release counts it.
@@ -41,7 +41,7 @@ class CountableTable(Protocol):
 
 @dataclass(frozen=True)
 class MarginalDistance:
-    """How far one marginal of the stand-in is from the original's."""
+    """How far one marginal of the synthetic table is from the original's."""
 
     clique: Clique
     distance: float

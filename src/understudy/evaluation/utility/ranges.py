@@ -1,4 +1,4 @@
-"""Range queries: how many rows lie in a random box of a few columns, in the original and in the stand-in.
+"""Range queries: how many rows lie in a random box of a few columns, in the original and in the synthetic table.
 
 Each query picks columns and, in each of them, a stretch of values where they have an order and a random set of them where they have none,
 as in Zhang et al., "PrivSyn", 2021. The error is the absolute difference of the two shares of rows.

@@ -46,7 +46,8 @@ def assess_tasks(
     rows: int = MAX_TASK_ROWS,
     holdout: Records | None = None,
 ) -> Finding:
-    """Misclassification of classifiers trained on the stand-in, mean over targets and learners; tests on `holdout` where one is given."""
+    """Misclassification of classifiers trained on the synthetic table, mean over targets and learners; tests on `holdout` where one is
+    given."""
     if not targets:
         raise Unavailable("no column has between 2 and 20 classes; name a target")
     parts: list[FindingPart] = []

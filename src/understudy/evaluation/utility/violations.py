@@ -21,7 +21,7 @@ class ReadableTable(Protocol):
 
 
 def assess_violations(real: ReadableTable, synthetic: ReadableTable, schema: Schema) -> Finding:
-    """Share of the stand-in's rows that break a rule or are impossible, mean over the rules.
+    """Share of the synthetic table's rows that break a rule or are impossible, mean over the rules.
 
     Both tables have to hold such rows as they are, whatever the schema does with them.
     """

@@ -1,10 +1,10 @@
 """Cells that stand out of their marginal: each is believed by itself, as far as noise and the others of its kind suggest.
 
-A marginal has one strength τ² (models/fitting/marginal_strength.py), as if all its cells were as far from what is expected of them, in deviations, as
-each other. They are not: where one column follows another, a few cells hold nearly all that differs. Let a cell's own strength be λτ²,
-with λ spread in the same way among all cells of all marginals; how it is spread is told from them (Laird, "Nonparametric maximum
-likelihood estimation of a mixing distribution", 1978), and a cell far above the noise then has a large λ, one within it a small one. Where
-all cells are alike, λ is 1 and nothing changes.
+A marginal has one strength τ² (models/fitting/marginal_strength.py), as if all its cells were as far from what is expected of them, in
+deviations, as each other. They are not: where one column follows another, a few cells hold nearly all that differs. Let a cell's own
+strength be λτ², with λ spread in the same way among all cells of all marginals; how it is spread is told from them (Laird, "Nonparametric
+maximum likelihood estimation of a mixing distribution", 1978), and a cell far above the noise then has a large λ, one within it a small
+one. Where all cells are alike, λ is 1 and nothing changes.
 
 A fit knows one variance for each marginal. Alone, a count with the expectation e, the noisy answer y and the strength t is moved by a fit
 with penalty N·KL to the m with m + (v/t)·log(m/e) = y. So a cell of strength t in a marginal that is fitted with strength f is given the

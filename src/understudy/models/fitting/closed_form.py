@@ -1,9 +1,9 @@
 """Non-negative, consistent marginals of cliques that form a junction tree, without a model being fitted.
 
-Least squares (models/estimates/residuals.py) makes marginals agree but leaves negative counts; projecting each table onto the non-negative ones
-with the right total makes them disagree again. Dykstra's alternating projections (1986) do both in turn, each with a correction for what
-the last projection took away, and converge to the nearest tables that are both. Agreement is a projection too: residual least squares of
-the tables themselves, each with the variance it came with. A handful of sweeps suffices; then the tree's model is the product of the
+Least squares (models/estimates/residuals.py) makes marginals agree but leaves negative counts; projecting each table onto the non-negative
+ones with the right total makes them disagree again. Dykstra's alternating projections (1986) do both in turn, each with a correction for
+what the last projection took away, and converge to the nearest tables that are both. Agreement is a projection too: residual least squares
+of the tables themselves, each with the variance it came with. A handful of sweeps suffices; then the tree's model is the product of the
 marginals over the separators, in closed form.
 """
 

@@ -3,8 +3,8 @@
 The number of rows is the public one, or the pooled one of all measurements. The model's cliques are those that were measured, as many as
 the limit lets into one junction tree, in the order they were measured; of a clique that does not fit, what it says of its single columns is
 used. The base that answers lean to is itself a model: the strongest of the measured cliques that form a tree have a solution in closed form
-(models/fitting/closed_form.py), a little smoothed, and the columns they leave out come alone. So a fit of tree-shaped measurements starts where it ends,
-and any other has only to learn what the tree does not say. Structural zeros are potentials of minus infinity from the start.
+(models/fitting/closed_form.py), a little smoothed, and the columns they leave out come alone. So a fit of tree-shaped measurements starts
+where it ends, and any other has only to learn what the tree does not say. Structural zeros are potentials of minus infinity from the start.
 
 Sparse measurements say nothing of the cells they do not show and take no part.
 """
@@ -106,7 +106,8 @@ def fit_measurements(
     >>> from understudy.schema import Boolean
     >>> schema = Schema(columns=tuple(Boolean(name=n, nullable=False) for n in ("smoker", "cough")))
     >>> counts, two = np.array([[600, 100], [100, 200]]), Identity(2)
-    >>> look = Measurement(("smoker", "cough"), (two, two), counts, Law.DISCRETE_GAUSSIAN, Fraction(2), Cost(Accounting.GDP, Fraction(1, 4)))
+    >>> look = Measurement(("smoker", "cough"), (two, two), counts, Law.DISCRETE_GAUSSIAN, Fraction(2),
+    ...     Cost(Accounting.GDP, Fraction(1, 4)))
     >>> fit_measurements(schema, Measurements((look,))).model.marginal(("cough",)).round().tolist()
     [700.0, 300.0]
     """
@@ -280,7 +281,8 @@ def _denoise_columns(schema: Schema, measurements: Measurements, terms: Sequence
     """The terms with single columns told by all that was measured of them.
 
     A lean fit believes columns before it looks at pairs. What it believes must be the best there is: a column that was hardly measured by
-    itself is known better from the sums of its pairs, and how rows are spread in others tells what noise hides (models/fitting/one_way_prior.py).
+    itself is known better from the sums of its pairs, and how rows are spread in others tells what noise hides
+    (models/fitting/one_way_prior.py).
     """
     pooled = PooledResiduals.of(schema, measurements)
     known: dict[str, tuple[Term, Array]] = {}

@@ -1,8 +1,8 @@
 """What noisy marginals say that a junction tree has no room for, as aims for its rows (models/refined_tree.py).
 
 A measured marginal lies around what the tree expects of it. It is believed as far as its noise and the strength of what it adds suggest
-(models/fitting/marginal_strength.py), and then brought to agree with what is known better: pairs with the tree's columns, larger marginals with all
-their pairs, those aimed at included. Pairs come first, and larger marginals lean to what pairs say of them.
+(models/fitting/marginal_strength.py), and then brought to agree with what is known better: pairs with the tree's columns, larger marginals
+with all their pairs, those aimed at included. Pairs come first, and larger marginals lean to what pairs say of them.
 """
 
 from __future__ import annotations

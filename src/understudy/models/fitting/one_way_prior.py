@@ -5,8 +5,8 @@ law whose mean is that of even counts; its shape says which kind of column it is
 nearly everything. How likely the noisy counts are under each shape tells the shape, and the same of other columns helps where noise hides
 it (Laird, "Nonparametric maximum likelihood estimation of a mixing distribution", 1978). A count is then what is to be expected of it,
 given its noisy answer: never negative, next to nothing where most values are empty, the answer itself where that is far above the noise.
-All of them add up to the total: one number is taken off all answers until they do, as the nearest counts do (models/estimates/consistency.py), which
-are these without the law.
+All of them add up to the total: one number is taken off all answers until they do, as the nearest counts do
+(models/estimates/consistency.py), which are these without the law.
 
 The integral over true counts is a sum over a grid, in deviations of the noise; above FAR of them the likeliest count stands for all.
 """

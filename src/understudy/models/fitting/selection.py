@@ -1,11 +1,11 @@
 """In which way very many marginals are best heard together, told by splitting the noise of every answer in two.
 
-The strength of a marginal (models/fitting/marginal_strength.py) is told from that marginal alone, and right for it alone. A model of very many that say
-much the same follows their noise further: where all columns of a table depend on each other, half or a quarter of the strength serves it
-better, and elsewhere it does harm. Triples may need more than their strength: where most cells are empty, as in a questionnaire that skips
-what does not apply, what they add is in a few cells, which expect the least and are drawn back the most. And pairs that noise hides are
-better taken all at once than after a forest of some that look strong by chance (models/fitting/staged.py): where it hides most of what they
-differ by they are, and elsewhere the answers tell, as they tell the rest.
+The strength of a marginal (models/fitting/marginal_strength.py) is told from that marginal alone, and right for it alone. A model of very
+many that say much the same follows their noise further: where all columns of a table depend on each other, half or a quarter of the
+strength serves it better, and elsewhere it does harm. Triples may need more than their strength: where most cells are empty, as in a
+questionnaire that skips what does not apply, what they add is in a few cells, which expect the least and are drawn back the most. And pairs
+that noise hides are better taken all at once than after a forest of some that look strong by chance (models/fitting/staged.py): where it
+hides most of what they differ by they are, and elsewhere the answers tell, as they tell the rest.
 
 Let y be a noisy answer with variance v, and z noise of the same variance, drawn here. Then y + z and y − z have the variance 2v each and
 nothing in common but the truth (Leiner, Duan, Wasserman, Ramdas, "Data fission", 2023). A model fitted to the one is judged by the other,

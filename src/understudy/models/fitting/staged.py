@@ -4,12 +4,13 @@
     2. all other pairs, leaning to what the forest says of them;
     3. larger marginals, leaning to what the pairs say of them.
 
-So a pair that a forest explains already has next to no strength of its own (models/fitting/marginal_strength.py), and its noise is not believed; a
-triple is asked only for what its pairs do not say. In each step the answers of the steps before are replaced by what the model has made
-of them: they stay as they are, unless the new ones know better.
+So a pair that a forest explains already has next to no strength of its own (models/fitting/marginal_strength.py), and its noise is not
+believed; a triple is asked only for what its pairs do not say. In each step the answers of the steps before are replaced by what the model
+has made of them: they stay as they are, unless the new ones know better.
 
 Where noise hides which pairs are strongest, the forest is one of chance. Then all pairs lean to independence at once, and no second step
-is needed: a `FitSettings` says so, and by which part of their strengths terms are believed. models/fitting/selection.py finds out which way is best.
+is needed: a `FitSettings` says so, and by which part of their strengths terms are believed. models/fitting/selection.py finds out which way
+is best.
 """
 
 from __future__ import annotations

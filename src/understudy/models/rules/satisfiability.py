@@ -1,8 +1,8 @@
 """Witnesses: a row that keeps every rule, found before anything is spent, or the rule that no row can keep.
 
-The search is the one that keeps rules in sampled rows (models/rules/structural_zeros.py, models/rules/repair_values.py), on rows drawn evenly from bins that are cut
-where the rules speak of a value. It ends with a row or without one. A schema for which none is found is refused: rules so tight that a
-search over thousands of rows meets no row at all would leave nothing to sample either.
+The search is the one that keeps rules in sampled rows (models/rules/structural_zeros.py, models/rules/repair_values.py), on rows drawn
+evenly from bins that are cut where the rules speak of a value. It ends with a row or without one. A schema for which none is found is
+refused: rules so tight that a search over thousands of rows meets no row at all would leave nothing to sample either.
 """
 
 from __future__ import annotations

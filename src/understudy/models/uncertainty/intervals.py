@@ -1,7 +1,7 @@
 """How far a table may be from the truth, told from the measurements alone: post-processing, free of charge.
 
-Least squares (models/estimates/residuals.py) gives every measured marginal as the truth t plus Gaussian noise z of known covariance, y = t + z. A
-released table m is some function of the same answers, so it depends on z. Both m and t hold no negative count; therefore
+Least squares (models/estimates/residuals.py) gives every measured marginal as the truth t plus Gaussian noise z of known covariance, y = t
++ z. A released table m is some function of the same answers, so it depends on z. Both m and t hold no negative count; therefore
 
     ‖m − t‖₁ = 2·Σ(m − t)₊ + (Σt − Σm)      and      (m − t)₊ ≤ min(m, (m − y)₊ + z₊),
 

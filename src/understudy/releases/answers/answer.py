@@ -3,13 +3,14 @@
     count where age > 60 and sex = 'F'
     share where smoker = true
 
-The interval is what everything that was bought about the question's columns has in common (releases/answers/interval.py). The estimate is the one
-of the model that rows are drawn from, so answers agree with the rows and with one another; where least squares over what was measured says
-that the model is wrong, it is that of least squares. An answer says which. Either lies within the interval. A bin that the question cuts
-counts by the share of it that is meant, as rows of the release lie in it (releases/answers/cell_coverage.py), and the interval reaches from none of it to
-all of it. So does the interval of a question that reaches beyond what was learned of a column (releases/answers/beyond_domain.py). What the schema calls
-impossible is nobody, whatever noise says, in cells and inside them (schema/simplify.py). In a run with pure ε noise is Laplace's, whose 95 of
-100 reach a little further than those of normal noise. Noise is whole, and so are the ends, in rows.
+The interval is what everything that was bought about the question's columns has in common (releases/answers/interval.py). The estimate is
+the one of the model that rows are drawn from, so answers agree with the rows and with one another; where least squares over what was
+measured says that the model is wrong, it is that of least squares. An answer says which. Either lies within the interval. A bin that the
+question cuts counts by the share of it that is meant, as rows of the release lie in it (releases/answers/cell_coverage.py), and the
+interval reaches from none of it to all of it. So does the interval of a question that reaches beyond what was learned of a column
+(releases/answers/beyond_domain.py). What the schema calls impossible is nobody, whatever noise says, in cells and inside them
+(schema/simplify.py). In a run with pure ε noise is Laplace's, whose 95 of 100 reach a little further than those of normal noise. Noise is
+whole, and so are the ends, in rows.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A list of labels that was bought shows those that many rows share, and bounds that were bought leave the outermost rows beyond them:
 those rows were counted as `other`, and at the nearest bound. A question about such a label, or beyond such a bound, is about some of the
-rows there, and nobody knows how many. `open_beyond_domain` rewrites it so that its truth on these cells is open (schema/predicates/on_cells.py: MAYBE), and its
-interval holds them all.
+rows there, and nobody knows how many. `open_beyond_domain` rewrites it so that its truth on these cells is open
+(schema/predicates/on_cells.py: MAYBE), and its interval holds them all.
 """
 
 from __future__ import annotations

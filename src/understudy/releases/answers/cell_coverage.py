@@ -2,8 +2,8 @@
 
 Bins are cut where the question's constants lie, and those of the rules: on the pieces a condition on one column is true or false, and what
 a rule forbids is nobody. The share of a cell is that of its pieces, by the density that the release's own rows are spread with inside bins
-(schema/columns/bin_density.py), one column apart from the other; days of the week are not told apart. Only where columns are compared with one another
-inside a bin is a piece still open; it counts by half.
+(schema/columns/bin_density.py), one column apart from the other; days of the week are not told apart. Only where columns are compared with
+one another inside a bin is a piece still open; it counts by half.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 For each marginal: was everything about it measured (supported), how noisy are its cells, and a bound on the share of rows that the release
 puts in the wrong cell (the total variation distance), which holds 95 times in 100 for any one marginal. The mathematics is in
-models/uncertainty/measured_bound.py and, for distances and for noise that is not Gaussian, in models/uncertainty/intervals.py. A marginal about which nothing was
-bought has no bound, and the card says so rather than guess.
+models/uncertainty/measured_bound.py and, for distances and for noise that is not Gaussian, in models/uncertainty/intervals.py. A marginal
+about which nothing was bought has no bound, and the card says so rather than guess.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Piles: columns nearly all of whose rows lie where cells go that do not fit. Told from the release alone, free of charge.
 
-A cell that does not fit its column has a declared place all the same (schema/columns/codec.py): `other`, missing, the nearest bound, the first
-code. Counts of such a place may be sharp while what was in the column is lost. It may also be so in the file, which the release cannot
-know: a line asks the owner. A column is called lost where nothing else in it stands out of the noise, or where `other`
+A cell that does not fit its column has a declared place all the same (schema/columns/codec.py): `other`, missing, the nearest bound, the
+first code. Counts of such a place may be sharp while what was in the column is lost. It may also be so in the file, which the release
+cannot know: a line asks the owner. A column is called lost where nothing else in it stands out of the noise, or where `other`
 holds nearly all of it, since `other` is whatever is not told.
 """
 
@@ -79,7 +79,8 @@ def find_degenerate_columns(card: Card) -> dict[str, DegenerateColumn]:
 def degenerate_column_lines(found: dict[str, DegenerateColumn]) -> tuple[str, ...]:
     """One line for all columns of which the same is said.
 
-    >>> degenerate_column_lines({"sex": DegenerateColumn("nearly all rows are missing", True), "job": DegenerateColumn("nearly all rows are missing", True)})
+    >>> degenerate_column_lines({"sex": DegenerateColumn("nearly all rows are missing", True),
+    ...     "job": DegenerateColumn("nearly all rows are missing", True)})
     ('sex, job: nearly all rows are missing',)
     """
     said = dict.fromkeys(pile.said for pile in found.values() if pile.said)

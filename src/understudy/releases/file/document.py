@@ -192,7 +192,8 @@ def _check_version(document: object) -> None:
     version = document.get("version")
     if type(version) is int and version > RELEASE_FORMAT_VERSION:
         raise ReleaseError(
-            f"This release was written by a later version of Understudy (format {version}; this one reads {RELEASE_FORMAT_VERSION}). Upgrade to load it."
+            f"This release was written by a later version of Understudy (format {version}; this "
+            f"one reads {RELEASE_FORMAT_VERSION}). Upgrade to load it."
         )
     if type(version) is not int or version != RELEASE_FORMAT_VERSION:
         raise field_error("version", f"a format version from 1 to {RELEASE_FORMAT_VERSION}")

@@ -204,7 +204,8 @@ class Codec:
 
     @cached_property
     def literal_places(self) -> dict[tuple[type, object], tuple[int, int]]:
-        """Where the constants of rules stand that were looked up so far (schema/predicates/on_cells.py): the same ones are asked for in every round."""
+        """Where the constants of rules stand that were looked up so far (schema/predicates/on_cells.py): the same ones are asked for in
+        every round."""
         return {}
 
     @cached_property

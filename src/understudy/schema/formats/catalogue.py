@@ -49,7 +49,8 @@ FOREIGN_FORMATS = {
         ),
         SchemaFormat(
             name="frictionless", title="Frictionless Table Schema", yaml=False,
-            matches=frictionless.matches_tree, read=frictionless.read_table, write=frictionless.export_schema, tables=frictionless.list_tables,
+            matches=frictionless.matches_tree, read=frictionless.read_table,
+        write=frictionless.export_schema, tables=frictionless.list_tables,
         ),
         SchemaFormat(
             name="sdv", title="SDV metadata", yaml=False,

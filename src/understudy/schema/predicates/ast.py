@@ -7,8 +7,8 @@
     wage + interest = income
 
 A name is a bare word or stands in double quotes, a label stands in single quotes, a date or time too; numbers are exact decimals or
-fractions (1/3). `str` writes a predicate so that `parse_predicate` (schema/predicates/parser.py) reads the same one back. What a predicate means,
-on values and on codes, is in schema/predicates/on_cells.py.
+fractions (1/3). `str` writes a predicate so that `parse_predicate` (schema/predicates/parser.py) reads the same one back. What a predicate
+means, on values and on codes, is in schema/predicates/on_cells.py.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ class ColumnComparison(Predicate):
 class LinearComparison(Predicate):
     """A weighted sum of columns of numbers against a constant. Terms with a positive weight stand first.
 
-    >>> str(LinearComparison(((Fraction(1), ColumnName("a")), (Fraction(2), ColumnName("b")), (Fraction(-1), ColumnName("total"))), Operator.EQUAL, Fraction(0)))
+    >>> str(LinearComparison(((Fraction(1), ColumnName("a")), (Fraction(2), ColumnName("b")),
+    ...     (Fraction(-1), ColumnName("total"))), Operator.EQUAL, Fraction(0)))
     'a + 2 * b = total'
     """
 

@@ -25,7 +25,8 @@ def cut_points_in_bounds(column: Lattice, predicates: Iterable[Predicate]) -> tu
     """Lattice indices, between the bounds, at which some condition on the column changes.
 
     >>> from understudy.schema import Integer, parse_predicate
-    >>> cut_points_in_bounds(Integer(name="age", min=0, max=99), [parse_predicate("age < 15 and smoker = true"), parse_predicate("age = 40")])
+    >>> cut_points_in_bounds(Integer(name="age", min=0, max=99),
+    ...     [parse_predicate("age < 15 and smoker = true"), parse_predicate("age = 40")])
     (15, 40, 41)
     """
     low, high = column.low, column.high

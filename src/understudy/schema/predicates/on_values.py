@@ -148,7 +148,8 @@ def true_rows(predicate: Predicate, codecs: Mapping[str, Codec], rows: DecodedBy
 
     >>> from understudy.schema import Integer, codec_of, parse_predicate
     >>> codecs = {name: codec_of(Integer(name=name, min=0, max=90)) for name in ("first", "last")}
-    >>> rows = {"first": DecodedCells(np.array([3, 5]), np.zeros(2, np.uint8)), "last": DecodedCells(np.array([4, 4]), np.zeros(2, np.uint8))}
+    >>> rows = {"first": DecodedCells(np.array([3, 5]), np.zeros(2, np.uint8)),
+    ...     "last": DecodedCells(np.array([4, 4]), np.zeros(2, np.uint8))}
     >>> true_rows(parse_predicate("first <= last"), codecs, rows).tolist()
     [True, False]
     """

@@ -2,19 +2,20 @@
 
   1. One-way marginals (a tenth of the budget), and a model of independent columns.
   2. How far is every pair of the workload from the model? A noisy L1 distance for each, all at once. Distance and expected counts say how
-     far counts lie from the model, and so what a measurement with a given noise would gain (synthesizers/adaptive/allocation.py). The best parts
-     of the budget are those that gain most in all; a pair also tells of its columns, a triple of its pairs. Where pairs differ and noise
-     hides how, at a very small ε, columns are counted once more and the distances are asked again, better. Of a column with two values the
-     difference is measured, which costs half (synthesizers/adaptive/contrasts.py).
+     far counts lie from the model, and so what a measurement with a given noise would gain (synthesizers/adaptive/allocation.py). The best
+     parts of the budget are those that gain most in all; a pair also tells of its columns, a triple of its pairs. Where pairs differ and
+     noise hides how, at a very small ε, columns are counted once more and the distances are asked again, better. Of a column with two
+     values the difference is measured, which costs half (synthesizers/adaptive/contrasts.py).
   3. Of these pairs, those that form a forest, the strongest, are measured with their parts, and the model is fitted again: it now explains
      much of what other pairs have in common.
   4. Distances and gains anew, against the better model, and distances of triples where their noise leaves something to see. The pairs that
      gain most are measured, and single columns where their own error is what matters. The part that triples would gain more by is kept.
-     Where one tree has room for all columns, pairs and triples there are, they get what is left at once (synthesizers/adaptive/joint_allocation.py).
+     Where one tree has room for all columns, pairs and triples there are, they get what is left at once
+     (synthesizers/adaptive/joint_allocation.py).
   5. With that part, the triples that gain most by their distance from the model by then.
-  6. The model of maximum entropy on a junction tree of at most `mapped_cells` cells, leaning towards simpler ones where noise is all there is to
-     see (models/fitting/marginal_strength.py), in the way that serves the answers best (models/fitting/selection.py). What was measured and has no room there
-     becomes aims that rows of a sample meet (models/refined_tree.py).
+  6. The model of maximum entropy on a junction tree of at most `cells` cells, leaning towards simpler ones where noise is all there
+     is to see (models/fitting/marginal_strength.py), in the way that serves the answers best (models/fitting/selection.py). What was
+     measured and has no room there becomes aims that rows of a sample meet (models/refined_tree.py).
 
 Two columns have nothing to choose, and pairs of two-valued columns that noise hides are asked for all at once
 (synthesizers/adaptive/no_selection.py). In a pure run few columns, or few cells, get all that they are worth at once

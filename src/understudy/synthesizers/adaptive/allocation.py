@@ -1,8 +1,8 @@
 """What measuring a marginal gains, and how a budget is shared out so that all of it gains most.
 
-Let a count lie around what a model expects of it, e, with variance τ²·e (models/fitting/marginal_strength.py); τ is told from the noisy distance between
-the marginal and the model, which is Σ √(2/π)·τ·√e in the mean. Measured with noise of variance v and believed as far as that deserves, its
-variance falls to τ²e·v / (τ²e + v), so the marginal gains
+Let a count lie around what a model expects of it, e, with variance τ²·e (models/fitting/marginal_strength.py); τ is told from the noisy
+distance between the marginal and the model, which is Σ √(2/π)·τ·√e in the mean. Measured with noise of variance v and believed as far as
+that deserves, its variance falls to τ²e·v / (τ²e + v), so the marginal gains
 
     Σ √(2/π)·τ√e · (1 − 1/√(1 + τ²e/v))          in mean L1 distance.
 

@@ -1,8 +1,8 @@
 """What is asked for next and with which part of the budget: the marginals that gain most, within one junction tree.
 
 A stage has prospects: marginals, each with what the model expects of it, its noisy distance from that and its weight in the workload. From
-these come gains (synthesizers/adaptive/allocation.py), and the best parts of the budget. Noisy distances of many marginals are drawn to their
-mean first, as far as their noise suggests; the largest of many would else be large by chance.
+these come gains (synthesizers/adaptive/allocation.py), and the best parts of the budget. Noisy distances of many marginals are drawn to
+their mean first, as far as their noise suggests; the largest of many would else be large by chance.
 
 Single columns are prospects too. How far a column is off is known from its noise. A marginal of several columns is off by their errors and
 by its own, at right angles to each other, so less of a column's gain counts where the pairs that hold it are far off anyway.
@@ -39,7 +39,8 @@ MAX_TRIPLE_TREE_CELLS = 200_000
 
 MAX_JOINT_FIT_WORK, MAX_SMALL_MARGINAL_CELLS = (2e7, 2e8), 64
 """Cells of a tree times marginals in it, up to which everything measured is part of one: a pass of a fit adds each of them up. Where no
-marginal has more than SMALL cells, they are asked by residuals that say nothing twice (synthesizers/adaptive/joint_allocation.py), and fewer do."""
+marginal has more than SMALL cells, they are asked by residuals that say nothing twice (synthesizers/adaptive/joint_allocation.py), and
+fewer do."""
 
 MIN_NOISE_TO_SPREAD, MIN_SPREAD_TO_MEAN = 0.8, 0.5
 """Noise hides differences when it is this share of their spread, and marginals differ when they spread by this share of their mean."""

@@ -3,13 +3,13 @@
 What k marginals with equal parts of a budget have of Laplace noise grows with k, of Gaussian noise with √k. But one marginal has less of it
 by Laplace noise: with ε = 1 and δ = 1e-9 a deviation of 1.4 rows, not of 5.5. So a table of few columns, which has few marginals, is known
 better by a pure run, and so is one of few cells, which are counted all at once and tell of every marginal. At a large ε integer noise of
-that kind is mostly nothing at all. `prefers_laplace` says so, from sizes, ε and δ alone; a plan tells it, and what it costs: a Gaussian run hides a
-person better on all but the rarest days, so that nobody but the owner can choose.
+that kind is mostly nothing at all. `prefers_laplace` says so, from sizes, ε and δ alone; a plan tells it, and what it costs: a Gaussian run
+hides a person better on all but the rarest days, so that nobody but the owner can choose.
 
 After a first look at columns, some plans are held side by side: columns alone, all pairs, all triples, the whole table, and the pairs and
-triples that gain most (synthesizers/adaptive/candidates.py). The error that each plan leaves is foretold by the formula that gains are told by,
-and the plan with the least is taken. How far pairs are from independent is asked where the answers would tell; elsewhere weak, middling and
-strong ones are taken to be as likely as each other.
+triples that gain most (synthesizers/adaptive/candidates.py). The error that each plan leaves is foretold by the formula that gains are told
+by, and the plan with the least is taken. How far pairs are from independent is asked where the answers would tell; elsewhere weak, middling
+and strong ones are taken to be as likely as each other.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ LAPLACE_NOISE_POWER = 1.0
 def has_few_columns(sizes: Iterable[int], largest: int) -> bool:
     """Whether a table of such columns has few of them, or can be counted whole.
 
-    >>> has_few_columns([50] * 6, 100_000), has_few_columns([2] * 12, 100_000), has_few_columns([50] * 7, 100_000), has_few_columns([2] * 13, 100_000)
+    >>> (has_few_columns([50] * 6, 100_000), has_few_columns([2] * 12, 100_000),
+    ...     has_few_columns([50] * 7, 100_000), has_few_columns([2] * 13, 100_000))
     (True, True, False, False)
     """
     listed = list(sizes)

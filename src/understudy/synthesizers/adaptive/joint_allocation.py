@@ -1,9 +1,10 @@
 """Where one tree has room for everything: columns, pairs and triples get their parts of the budget together.
 
-A marginal is put together from residuals: for every set τ of its columns what τ says that no smaller set does (synthesizers/published/residual.py).
-A triple tells of its pairs, so what pairs get by themselves and what triples get is one question. And to ask for a residual alone costs
-less than to ask for the marginal, by Π(1 − 1/n): in triples of columns with three values noise is half of what it were; what such an answer
-no longer says of its pairs must be asked of them. Whether that is better, and which parts are best, follows from
+A marginal is put together from residuals: for every set τ of its columns what τ says that no smaller set does
+(synthesizers/published/residual.py). A triple tells of its pairs, so what pairs get by themselves and what triples get is one question. And
+to ask for a residual alone costs less than to ask for the marginal, by Π(1 − 1/n): in triples of columns with three values noise is half of
+what it were; what such an answer no longer says of its pairs must be asked of them. Whether that is better, and which parts are best,
+follows from
 
     the error left on residual τ      Lτ = far off it is now − what the precision of all answers that tell of it gains
     the error left on a marginal A    √(Σ Lτ² over τ in A): residuals are at right angles to each other

@@ -6,9 +6,9 @@ at them would.
 A pair of columns with two values is one number, the difference of differences; three others are known from its columns. How far it is from
 a model is the size of that number less what the model expects, so to ask for a distance costs as much as to ask for the number, and tells
 less. Where all columns are of that kind and a round of distances tells more of noise than of pairs, all numbers are asked for at once,
-with the parts of the budget that make them most exact (synthesizers/published/residual.py). That plan is for numbers taken at their word; a fit draws
-those of pairs towards what is expected of them as far as noise hides them, so their noise counts less, and columns get more. Of very many
-pairs, or at a very small ε, noise would hide the numbers too, and they are not worth it.
+with the parts of the budget that make them most exact (synthesizers/published/residual.py). That plan is for numbers taken at their word; a
+fit draws those of pairs towards what is expected of them as far as noise hides them, so their noise counts less, and columns get more. Of
+very many pairs, or at a very small ε, noise would hide the numbers too, and they are not worth it.
 """
 
 from __future__ import annotations

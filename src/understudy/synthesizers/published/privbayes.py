@@ -14,8 +14,8 @@ that of one of d tables: n·ε₂/(2dθ) for Laplace noise under replace neighbo
 What a budget is worth is read off the first answer that is paid for, so where k is not fixed the first column is measured first.
 
 Scores. Where the number of rows is public: R (half the L1 distance from independence), I (mutual information) or F (two-valued columns),
-with the sensitivities of curator/mechanisms/scores.py. Where it is private those have none. R is then taken on counts, against an estimate that
-is paid for: `l1` asks how far the counts of (X, P) are from n·Pr[X]·Pr[P], with Pr[X] from one-way marginals (a third of `beta`) and
+with the sensitivities of curator/mechanisms/scores.py. Where it is private those have none. R is then taken on counts, against an estimate
+that is paid for: `l1` asks how far the counts of (X, P) are from n·Pr[X]·Pr[P], with Pr[X] from one-way marginals (a third of `beta`) and
 Pr[P] from the network so far, whose tables are measured as it grows. One row moves such a distance by 1, a replaced one by 2.
 
 Why it is private: every choice and every table is a question to the curator, priced one by one. Which questions are asked depends on the

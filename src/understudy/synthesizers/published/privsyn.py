@@ -17,8 +17,8 @@ Zhang, Wang, Li, Honorio, Backes, He, Chen, Zhang, "PrivSyn: differentially priv
 Why it is private: steps 1, 2 and 5 are questions to the curator, priced one by one; all else is computed from their answers and sizes.
 
 Two refinements of what the answers say, both options, both on by default and free of charge:
-  * `count_occupied_cells`: counts are cut at zero in the end, so a cell that expects next to no rows (by the paid one-ways) never has an error of the
-    noise's size. Such cells do not count in nᵢ, which lets large and mostly empty pairs be measured that are worth it.
+  * `count_occupied_cells`: counts are cut at zero in the end, so a cell that expects next to no rows (by the paid one-ways) never has an
+    error of the noise's size. Such cells do not count in nᵢ, which lets large and mostly empty pairs be measured that are worth it.
   * `shrink_counts`: noisy marginals are drawn towards independence where noise is all there is to see (models/estimates/shrinkage.py).
 """
 

@@ -53,9 +53,12 @@ def describe_spelling(source: TableSource, name: str) -> str:
     asked = query_texts(source, name)
     if asked is None:
         return ""
-    dressed = f"count(*) FILTER (regexp_matches(t, {quoting.text_literal(DRESSED_NUMBER_PATTERN)}) AND regexp_matches(t, {quoting.text_literal(NUMBER_SIGN_PATTERN)}))"
+    looks_dressed = f"regexp_matches(t, {quoting.text_literal(DRESSED_NUMBER_PATTERN)})"
+    has_sign = f"regexp_matches(t, {quoting.text_literal(NUMBER_SIGN_PATTERN)})"
+    dressed = f"count(*) FILTER ({looks_dressed} AND {has_sign})"
     ((filled, numbers, signed, dates, broken, quoted),) = source.engine.run(
-        f"SELECT count(t), {count_matches_sql(DRESSED_NUMBER_PATTERN)}, {dressed}, {count_matches_sql(LOCAL_DATE_PATTERN)}, count(*) FILTER (contains(t, chr(65533))), {count_matches_sql(OPEN_QUOTE_PATTERN)} "
+        f"SELECT count(t), {count_matches_sql(DRESSED_NUMBER_PATTERN)}, {dressed}, {count_matches_sql(LOCAL_DATE_PATTERN)}, "
+        f"count(*) FILTER (contains(t, chr(65533))), {count_matches_sql(OPEN_QUOTE_PATTERN)} "
         f"FROM ({asked})",
         doing=f'looking at column "{name}"',
     )

@@ -146,7 +146,8 @@ def clock_sql(layers: QueryLayers, stored: StoredColumn) -> str | None:
             f"CASE WHEN regexp_full_match({n}, {quoting.text_literal(CELL_TIME_PATTERN)}) THEN epoch_us(TRY_CAST({n} AS TIME)) END"
         )
         wall = _parse_moment_sql(layers, stored)[0]
-        return f"CASE WHEN {micros} < {DAY_MICROS} THEN {micros} WHEN {micros} IS NULL THEN {wall} - {_floor_divide_sql(wall, DAY_MICROS)} * {DAY_MICROS} END"
+        since_midnight = f"{wall} - {_floor_divide_sql(wall, DAY_MICROS)} * {DAY_MICROS}"
+        return f"CASE WHEN {micros} < {DAY_MICROS} THEN {micros} WHEN {micros} IS NULL THEN {since_midnight} END"
     return None
 
 

@@ -108,7 +108,10 @@ class DoubleGrid(Grid):
         whole = f"TRY_CAST(trunc(abs({value}) * {quoting.double_literal(2.0**bits)}) AS HUGEINT)"
         rounded = _round_half_up_sql(whole, unit.numerator, unit.denominator)
         signed = f"CAST(CASE WHEN {value} < 0 THEN -({rounded}) ELSE {rounded} END AS BIGINT)"
-        far = f"WHEN {value} >= {self.least(MAX_INDEX_MAGNITUDE)} THEN {MAX_INDEX_MAGNITUDE} WHEN {value} < {self.least(1 - MAX_INDEX_MAGNITUDE)} THEN {-MAX_INDEX_MAGNITUDE}"
+        far = (
+            f"WHEN {value} >= {self.least(MAX_INDEX_MAGNITUDE)} THEN {MAX_INDEX_MAGNITUDE}"
+            f" WHEN {value} < {self.least(1 - MAX_INDEX_MAGNITUDE)} THEN {-MAX_INDEX_MAGNITUDE}"
+        )
         return f"CASE WHEN NOT isfinite({value}) THEN NULL {far} ELSE {signed} END"
 
 

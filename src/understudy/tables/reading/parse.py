@@ -1,7 +1,7 @@
 """Reading: what a cell of a stored type says in a column of a declared type, as SQL.
 
-The rules are those of schema/columns/cell.py. Whatever the stored type, a reading gives either ordered numbers on a grid, or texts to look up, or
-nothing at all; no reading raises, whatever the cell holds.
+The rules are those of schema/columns/cell.py. Whatever the stored type, a reading gives either ordered numbers on a grid, or texts to look
+up, or nothing at all; no reading raises, whatever the cell holds.
 """
 
 from __future__ import annotations

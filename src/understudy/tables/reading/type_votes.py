@@ -46,7 +46,8 @@ _NUMBER_CANDIDATES = ("bit", "integer", *DECIMAL_CANDIDATES, "real")
 def is_readable_as(vote: str, candidate: str) -> bool:
     """Whether a cell that votes for one type can also be read as another.
 
-    >>> is_readable_as("integer", "decimal2"), is_readable_as("decimal2", "integer"), is_readable_as("date", "datetime"), is_readable_as("bit", "boolean")
+    >>> (is_readable_as("integer", "decimal2"), is_readable_as("decimal2", "integer"),
+    ...     is_readable_as("date", "datetime"), is_readable_as("bit", "boolean"))
     (True, False, True, True)
     """
     if vote in (candidate, EMPTY_CANDIDATE) or candidate == TEXT_CANDIDATE:
@@ -70,7 +71,8 @@ def vote_sql(layers: QueryLayers, stored: StoredColumn, missing: tuple[str, ...]
     stored = _shorten_float_text(stored)
     found = texts_sql(layers, stored)
     if not found:
-        return f"CAST(CASE WHEN {is_empty_sql(stored)} THEN {TYPE_CANDIDATES.index(EMPTY_CANDIDATE)} ELSE {TYPE_CANDIDATES.index(TEXT_CANDIDATE)} END AS UTINYINT)"
+        empty, text_vote = TYPE_CANDIDATES.index(EMPTY_CANDIDATE), TYPE_CANDIDATES.index(TEXT_CANDIDATE)
+        return f"CAST(CASE WHEN {is_empty_sql(stored)} THEN {empty} ELSE {text_vote} END AS UTINYINT)"
     text = layers.read(found[0])
     n = layers.read(f"trim({text}, {BLANKS_SQL})")
 

@@ -13,8 +13,8 @@ each row by itself:
   * A line is a line before it is text: an encoding in which one can change how others are decoded is refused (tables/sources/encodings.py).
 
 DuckDB reads most files by these rules as they are. `prepare_csv` finds out, in one pass, whether it would; for the rest it writes a private
-copy in which every doubtful cell is quoted properly (tables/sources/csv_copy.py). Either way the same rows come out, so the choice of path says
-nothing.
+copy in which every doubtful cell is quoted properly (tables/sources/csv_copy.py). Either way the same rows come out, so the choice of path
+says nothing.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ The types a file declares are public and decide how its columns are read. Most t
 a gentle way to read them: bytes that are no text become question marks, integers too wide are cut. The rest are called fragile here:
 moments in milliseconds, times of day, JSON, geometries, and decimals of any length. Whether the database can read the fragile columns is
 tried out first, on a connection of its own. Where it cannot, and always where there are times of day in UTC, which it bends until they
-fit, they are read from a private copy whose footer says how they are stored and no more (tables/sources/parquet_footer.py). Either way the same values
-come out of cells that keep to their type, and those that do not become values outside every domain; so which of the two ways was taken
-says nothing.
+fit, they are read from a private copy whose footer says how they are stored and no more (tables/sources/parquet_footer.py). Either way the
+same values come out of cells that keep to their type, and those that do not become values outside every domain; so which of the two ways
+was taken says nothing.
 """
 
 from __future__ import annotations
@@ -270,7 +270,8 @@ def _refuse_bomb(engine: Engine, path: Path, doing: str) -> None:
         raise TableError(f"{path.name}: states far more cells than its size can mean. Nothing was read")
     if unpacked > FREE_UNPACKED_BYTES and (unpacked > MAX_UNPACK_RATIO * size or packed > 2 * size):
         raise TableError(
-            f"{path.name}: unpacks to more than {MAX_UNPACK_RATIO} times its size. Write it again unpacked if you trust it. Nothing was read"
+            f"{path.name}: unpacks to more than {MAX_UNPACK_RATIO} times its size. Write "
+            f"it again unpacked if you trust it. Nothing was read"
         )
 
 

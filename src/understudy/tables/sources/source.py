@@ -155,9 +155,11 @@ class TableSource:
             ready = _read_quietly(partial(prepare_csv, path, how, copy, anyway=anyway), path)
             # One reader, because with several a quoted line break would be an error; padding, because a short row is none.
             parts.append(
-                f"SELECT * FROM read_csv({quoting.text_literal(quoting.literal_path(ready.path))}, columns = {columns}, auto_detect = false, "
+                f"SELECT * FROM "
+                f"read_csv({quoting.text_literal(quoting.literal_path(ready.path))}, columns = {columns}, auto_detect = false, "
                 f"delim = {quoting.text_literal(how.delimiter)}, quote = '\"', escape = '\"', header = {ready.header}, nullstr = '', "
-                f"strict_mode = false, null_padding = true, parallel = false, max_line_size = {MAX_CSV_ROW_BYTES}, buffer_size = {4 * MAX_CSV_ROW_BYTES}, "
+                f"strict_mode = false, null_padding = true, parallel = false, max_line_size = "
+                f"{MAX_CSV_ROW_BYTES}, buffer_size = {4 * MAX_CSV_ROW_BYTES}, "
                 f"compression = {quoting.text_literal(ready.compression)})"
             )
         try:

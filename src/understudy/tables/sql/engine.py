@@ -80,7 +80,8 @@ class Engine:
     def seal(self, paths: Sequence[Path]) -> None:
         """From now on, no file but these can be read, and no setting changed."""
         self.run(
-            f"SET allowed_paths = [{quoting.text_literals(spelling for p in paths for spelling in (str(p.resolve()), quoting.literal_path(p)))}]",
+            f"SET allowed_paths = "
+            f"[{quoting.text_literals(spelling for p in paths for spelling in (str(p.resolve()), quoting.literal_path(p)))}]",
             doing="opening the table",
         )
         self.run(f"SET allowed_directories = [{quoting.text_literal(str(self.directory))}]", doing="opening the table")

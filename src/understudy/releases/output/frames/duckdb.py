@@ -154,7 +154,8 @@ def _value_sql(session: DuckdbSession, cells: ColumnCells) -> str:
 def decimal_precision_scale(dtype: str | None) -> tuple[int, int] | None:
     """Precision and scale of a decimal type in any library's words.
 
-    >>> decimal_precision_scale("decimal128(10, 2)"), decimal_precision_scale("Decimal(precision=38, scale=1)"), decimal_precision_scale("double")
+    >>> (decimal_precision_scale("decimal128(10, 2)"), decimal_precision_scale("Decimal(precision=38, scale=1)"),
+    ...     decimal_precision_scale("double"))
     ((10, 2), (38, 1), None)
     """
     found = _ANY_DECIMAL_TYPE.match(dtype or "")
