@@ -113,7 +113,10 @@ def test_a_run_is_not_resumed_with_another_budget(shell: Shell, people: Path, sc
         assert f"Run {run} was begun with ε = 1.00, δ = 1e-9: take it up with these. Nothing was spent." in done.err
     done = shell(*words, 1, "--accounting", "zcdp", "--resume", run)
     assert done.code == 1
-    assert f"Run {run} adds up gdp: take it up without a accounting, or with this one. Nothing was spent." in done.err
+    assert (
+        f"Run {run} uses gdp accounting: resume it without --accounting, or with this one. Nothing was spent."
+        in done.err
+    )
     assert shell(*words, 1, "--delta", "1e-9", "--accounting", "gdp", "--resume", run).code == 0
     assert spent(tmp_path / "people.csv.ledger") == 1.0
 
@@ -334,16 +337,16 @@ def test_an_interrupt_leaves_no_half_written_file(
 
 SLOW = f"""
 import sys
-from understudy.accounting.run import Run
+from understudy.accounting.run import LedgerRun
 
-charge = Run.charge
+charge = LedgerRun.charge
 
 def slowly(run, step, cost, digest):
     charge(run, step, cost, digest)
     print("charged", flush=True)
     sys.stdin.readline()
 
-Run.charge = slowly
+LedgerRun.charge = slowly
 {DRIVER}
 """
 """The command, with a word after every charge and a wait for one before its draw."""

@@ -219,7 +219,8 @@ def test_a_label_too_long_to_keep_goes_where_unlisted_ones_go_and_the_release_is
     assert place.values == ("Aarhus",)
     release.save(tmp_path / "people.understudy")
     rows = release.sample(kind="duckdb", seed=1).fetchall()
-    assert {label for (label,) in rows} == {"Aarhus", place.other}
+    # Noise may leave a few empty cells, and nothing of a long label.
+    assert {label for (label,) in rows} - {None} == {"Aarhus", place.other}
 
 
 def test_a_table_with_more_columns_than_a_release_may_have_is_refused_before_anything_is_spent():
