@@ -268,7 +268,7 @@ class Ledger:
     def backup(self, path: str | Path) -> str:
         """Write a whole, checked backup to a new file, also while others spend; returns the last digest in it.
 
-        The backup is readable by its owner only, and nothing can be spent from it: see `restore_ledger`.
+        The backup is readable by its owner only, and nothing can be spent from it: see `restore`.
         """
         return back_up_ledger(self._file, Path(path))
 

@@ -1,7 +1,7 @@
 """What the owner declared, what was paid for, and what is still open: the lines that stand under every guarantee.
 
 Everything about a table is in one of three states. Public: the owner wrote it into the schema. Paid for: the curator learned it at a
-price, and it is listed in `describe_learned`. Open: a hole, which only those two can fill.
+price, and it is listed in `learned`. Open: a hole, which only those two can fill.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Plan:
     """What a run would do.
 
     `expected` of a marginal is the total variation distance that noise alone is expected to cause, told once the number of rows is said; so
-    is `forecast_run`. `marginals` are what is asked for; `known_marginals` are the columns and pairs, and larger marginals among those, of
+    is `forecast`. `marginals` are what is asked for; `known` are the columns and pairs, and larger marginals among those, of
     which the answers tell everything. Of both the noise is what is left when all answers are taken together: what the card of the release
     will state.
 

@@ -145,7 +145,7 @@ def assess_propensity(
     rows: int = MAX_PROPENSITY_ROWS,
     shuffles: int = DEFAULT_LABEL_SHUFFLES,
 ) -> Finding:
-    """U_p with its standardised forms, by `logistic_propensity` or `cart_propensity`."""
+    """U_p with its standardised forms, by `logistic` or `cart`."""
     here, there = real.sample(rows, rng), synthetic.sample(rows, rng)
     if min(here.rows, there.rows) < 10:
         raise Unavailable("one of the tables has fewer than ten rows")

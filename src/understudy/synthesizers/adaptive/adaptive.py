@@ -107,7 +107,7 @@ class Adaptive(Synthesizer):
                 "adaptive: `singles` and `selection` are exact fractions above 0 that leave something. Nothing was spent"
             )
         if min(self.cells, self.largest) < 1:
-            raise Refused("adaptive: `mapped_cells` and `largest` must be at least 1. Nothing was spent")
+            raise Refused("adaptive: `cells` and `largest` must be at least 1. Nothing was spent")
 
     def smallest_noise(self, schema: Schema, budget: Budget, neighbours: Neighbours) -> Accounting:
         """Pure ε for a table of few columns or few cells, where Laplace noise is the smaller one."""
