@@ -26,7 +26,6 @@ _PANDAS_NUMBER_TYPE = re.compile(r"(u?int|float|U?Int|Float)(8|16|32|64)|bool|bo
 _PANDAS_TEXT_TYPES = {"str", "string", "category"}
 _PANDAS_DATETIME_TYPE = re.compile(r"datetime64\[(s|ms|us|ns)(?:, (.+))?\]")
 _PANDAS_ARROW_TYPE = re.compile(r"(.+)\[pyarrow\]")
-_PANDAS_NULLABLE_TYPES = {"bool": "boolean", "int": "Int", "uint": "UInt"}
 
 
 def pandas_frame(columns: Mapping[str, ColumnCells]) -> Any:
